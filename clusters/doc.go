@@ -1,0 +1,2 @@
+// Package clusters is what a person declares.
+package clusters

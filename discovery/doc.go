@@ -1,0 +1,2 @@
+// Package discovery is being built.
+package discovery

@@ -1,0 +1,2 @@
+// Package gitsync is being built.
+package gitsync

@@ -1,0 +1,2 @@
+// Package live is being built.
+package live

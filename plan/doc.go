@@ -1,0 +1,2 @@
+// Package plan is being built.
+package plan

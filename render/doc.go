@@ -1,0 +1,2 @@
+// Package render is being built.
+package render

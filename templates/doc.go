@@ -1,0 +1,2 @@
+// Package templates is being built.
+package templates
