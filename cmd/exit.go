@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Exit codes of every verb.
+const (
+	ExitOK          = 0 // fine
+	ExitDiffers     = 1 // something differs, or there are findings
+	ExitUsage       = 2 // the command line or an input file is not usable
+	ExitUntrusted   = 3 // the topology is in doubt: nothing was decided, nothing written
+	ExitRefused     = 4 // refused until a person acts
+	ExitUnreachable = 5 // a database or a remote could not be reached
+)
+
+// Exit is an error with an exit code and, where one thing is certain to help,
+// a hint. An Exit without an error is a silent code: what there was to say is
+// on standard output already.
+type Exit struct {
+	Code int
+	Err  error
+	Hint string
+}
+
+func (e *Exit) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Exit) Unwrap() error { return e.Err }
+
+// exitf makes an Exit with a code, a hint ("" for none) and a cause.
+func exitf(code int, hint, format string, args ...any) error {
+	return &Exit{Code: code, Err: fmt.Errorf(format, args...), Hint: hint}
+}
+
+// report writes err for people and returns its exit code.
+func report(w io.Writer, err error) int {
+	if err == nil {
+		return ExitOK
+	}
+	exit, ok := errors.AsType[*Exit](err)
+	if !ok {
+		exit = &Exit{Code: ExitUsage, Err: err}
+	}
+	if exit.Err == nil {
+		return exit.Code
+	}
+	text := strings.TrimRight(err.Error(), "\n")
+	fmt.Fprintf(w, "poolwright: %s\n", strings.ReplaceAll(text, "\n", "\npoolwright: "))
+	if exit.Hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", exit.Hint)
+	}
+	return exit.Code
+}

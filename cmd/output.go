@@ -1,0 +1,50 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Output is the flag that chooses between people and machines.
+type Output struct {
+	Format string `name:"output" short:"o" enum:"text,json,yaml" default:"text" help:"Format: text, json or yaml."`
+}
+
+// write writes v for a machine, or calls text for people.
+func (o Output) write(w io.Writer, v any, text func(io.Writer) error) error {
+	switch o.Format {
+	case "json":
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	case "yaml":
+		data, err := yaml.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("writing YAML: %w", err)
+		}
+		_, err = w.Write(data)
+		return err
+	default:
+		return text(w)
+	}
+}
+
+// table writes rows in aligned columns, the first one as it is.
+func table(w io.Writer, rows [][]string) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(tw, "\t")
+			}
+			fmt.Fprint(tw, cell)
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
