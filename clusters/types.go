@@ -123,10 +123,6 @@ type Monitor struct {
 	RecoveryThreshold int      `json:"recoveryThreshold,omitempty"` // default 2
 }
 
-// Object is a piece of Kubernetes API, copied as it is into generated objects.
-// Its keys are checked against the schema of the Kubernetes type.
-type Object map[string]any
-
 // PgBouncer is the pooler of every instance.
 type PgBouncer struct {
 	Image string `json:"image"`

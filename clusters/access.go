@@ -1,0 +1,36 @@
+package clusters
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Dir is the cluster's directory in the repository: publish.path, after Load never empty.
+func (c Cluster) Dir() string { return c.Spec.Publish.Path }
+
+// WriterServiceName is <cluster>-<services.writer.name>.
+func (c Cluster) WriterServiceName() string {
+	return c.Metadata.Name + "-" + c.Spec.Services.Writer.Name
+}
+
+// ReaderServiceName is <cluster>-<services.reader.name>.
+func (c Cluster) ReaderServiceName() string {
+	return c.Metadata.Name + "-" + c.Spec.Services.Reader.Name
+}
+
+// Override is what holds for one instance. Without an entry of its own it is enabled, has the cluster's replicas and changes
+// nothing in the configuration. After Load, Enabled and Replicas are never nil.
+func (c Cluster) Override(instance string) InstanceOverride {
+	list := c.Spec.PgBouncer.InstanceOverrides
+	if i := slices.IndexFunc(list, func(o InstanceOverride) bool { return o.Name == instance }); i >= 0 {
+		return list[i]
+	}
+	enabled := true
+	return InstanceOverride{Name: instance, Enabled: &enabled, Replicas: c.Spec.PgBouncer.Replicas}
+}
+
+// ListenPort is the port of every PgBouncer and every Service: config.pgbouncer.listen_port, after Load always a port.
+func (p PgBouncer) ListenPort() int {
+	port, _ := strconv.Atoi(string(p.Config.PgBouncer["listen_port"])) // Load has checked it
+	return port
+}

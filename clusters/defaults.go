@@ -1,0 +1,141 @@
+package clusters
+
+import "slices"
+
+// Default is one row of the table of defaults.
+type Default struct {
+	Path  string // dotted, from the root of the file
+	Value any    // string, int, bool or an empty map
+}
+
+// Defaults is every constant default, sorted by path. Defaults that follow from another field are in derive.
+func Defaults() []Default {
+	return []Default{
+		{"spec.discovery.database", "postgres"},
+		{"spec.discovery.failureThreshold", 3},
+		{"spec.discovery.interval", "3s"},
+		{"spec.discovery.mode", "regional"},
+		{"spec.discovery.port", 5432},
+		{"spec.discovery.provider", "aurora"},
+		{"spec.discovery.rds.refreshInterval", "1m0s"},
+		{"spec.discovery.sslMode", "require"},
+		{"spec.discovery.timeout", "3s"},
+		{"spec.failover.fastInterval", "100ms"},
+		{"spec.failover.maxWindow", "10m0s"},
+		{"spec.failover.window", "30s"},
+		{"spec.monitor.failureThreshold", 3},
+		{"spec.monitor.interval", "10s"},
+		{"spec.monitor.recoveryThreshold", 2},
+		{"spec.monitor.timeout", "3s"},
+		{"spec.pgbouncer.config.pgbouncer.auth_file", "/etc/pgbouncer/userlist.txt"},
+		{"spec.pgbouncer.config.pgbouncer.auth_type", "md5"},
+		{"spec.pgbouncer.config.pgbouncer.listen_addr", "0.0.0.0"},
+		{"spec.pgbouncer.config.pgbouncer.listen_port", "6432"},
+		{"spec.pgbouncer.replicas", 1},
+		{"spec.pgbouncer.terminationGracePeriodSeconds", 30},
+		{"spec.publish.author.email", "poolwright@localhost"},
+		{"spec.publish.author.name", "poolwright"},
+		{"spec.publish.branch", "main"},
+		{"spec.publish.policy.config", "commit"},
+		{"spec.publish.policy.failover", "commit"},
+		{"spec.publish.policy.membership", "commit"},
+		{"spec.publish.policy.scale", "commit"},
+		{"spec.services.perInstances.type", "ClusterIP"},
+		{"spec.services.reader.name", "reader"},
+		{"spec.services.reader.type", "ClusterIP"},
+		{"spec.services.writer.name", "writer"},
+		{"spec.services.writer.type", "ClusterIP"},
+		{"spec.topologyPolicy.readerFallback", "writer"},
+		{"spec.topologyPolicy.removeAfterMissingCount", 3},
+		{"spec.topologyPolicy.removeAfterMissingSeconds", 10},
+		{"spec.topologyPolicy.removedInstanceRetention", "1h0m0s"},
+	}
+}
+
+// Floors of intervals, as in PgBouncerAurora: a shorter interval means the floor.
+const (
+	intervalFloor = Duration(1e9)  // discovery.interval, monitor.interval
+	refreshFloor  = Duration(10e9) // discovery.rds.refreshInterval
+)
+
+// derive fills the defaults that follow from other fields.
+func derive(c *Cluster) {
+	deriveDiscovery(&c.Spec.Discovery)
+	c.Spec.Monitor.Interval = max(c.Spec.Monitor.Interval, intervalFloor)
+	derivePgBouncer(&c.Spec.PgBouncer)
+	derivePublish(&c.Spec.Publish, c.Metadata.Name)
+}
+
+func deriveDiscovery(d *Discovery) {
+	d.Interval = max(d.Interval, intervalFloor)
+	d.RDS.RefreshInterval = max(d.RDS.RefreshInterval, refreshFloor)
+	if d.Provider == "aurora" {
+		deriveEndpoint(&d.ClusterEndpoints.Writer, d.ClusterName+".cluster-"+d.DomainName, d.Port)
+		deriveEndpoint(&d.ClusterEndpoints.Reader, d.ClusterName+".cluster-ro-"+d.DomainName, d.Port)
+	}
+	for i := range d.Hosts {
+		orInt(&d.Hosts[i].Port, d.Port)
+	}
+	deriveCredentials(d)
+}
+
+func deriveEndpoint(e *Endpoint, host string, port int) {
+	orText(&e.Host, host)
+	orInt(&e.Port, port)
+}
+
+// deriveCredentials: no source at all means the environment.
+func deriveCredentials(d *Discovery) {
+	if d.AuthSecretRef == nil && d.Credentials == nil {
+		d.Credentials = &Credentials{Env: &EnvCredentials{}}
+	}
+	if d.Credentials != nil && d.Credentials.Env != nil {
+		orText(&d.Credentials.Env.UserVar, "PGUSER")
+		orText(&d.Credentials.Env.PasswordVar, "PGPASSWORD")
+	}
+}
+
+func derivePgBouncer(p *PgBouncer) {
+	if len(p.Config.Databases) == 0 {
+		p.Config.Databases = map[string]map[string]Scalar{"*": {}}
+	}
+	for i := range p.InstanceOverrides {
+		o := &p.InstanceOverrides[i]
+		if o.Enabled == nil {
+			yes := true
+			o.Enabled = &yes
+		}
+		if o.Replicas == nil && p.Replicas != nil {
+			n := *p.Replicas
+			o.Replicas = &n
+		}
+	}
+}
+
+func derivePublish(p *Publish, name string) {
+	orText(&p.Path, "clusters/"+name)
+	orText(&p.Committer.Name, p.Author.Name)
+	orText(&p.Committer.Email, p.Author.Email)
+	if slices.ContainsFunc([]string{p.Auth.TokenEnv, p.Auth.TokenFile}, func(s string) bool { return s != "" }) {
+		orText(&p.Auth.Username, "x-access-token")
+	}
+}
+
+func orText(s *string, otherwise string) {
+	if *s == "" {
+		*s = otherwise
+	}
+}
+
+func orInt(n *int, otherwise int) {
+	if *n == 0 {
+		*n = otherwise
+	}
+}
+
+// fill puts every default into a decoded file where the file has no value.
+func fill(tree map[string]any) {
+	for _, d := range Defaults() {
+		fillOne(tree, d)
+	}
+}
