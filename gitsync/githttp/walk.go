@@ -52,7 +52,7 @@ type boundary struct {
 func boundaryOf(store storer.EncodedObjectStorer, req request) (b boundary, err error) {
 	seen := map[plumbing.Hash]bool{}
 	level := req.wants
-	for n := 1; n <= req.depth; n++ {
+	for n := 1; n <= req.depth && len(level) > 0; n++ {
 		var next []plumbing.Hash
 		for _, h := range level {
 			if seen[h] {
