@@ -1,0 +1,7 @@
+//go:build !linux
+
+package pgcluster
+
+import "syscall"
+
+func endWithParent(*syscall.SysProcAttr) {}
