@@ -106,7 +106,7 @@ func (c *Cluster) check(err error) {
 
 // open finds the binaries and lays out the directories of all nodes.
 func (c *Cluster) open() (err error) {
-	if c.install, err = findInstall(); err != nil {
+	if c.install, err = findInstall(debian); err != nil {
 		return err
 	}
 	// Not t.TempDir: the postgres user may not enter it, and the path of a

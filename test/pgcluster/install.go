@@ -24,8 +24,11 @@ type install struct {
 // A missing program is the fault of the machine, and curable.
 const hint = "run `make deps` (installs PostgreSQL on Debian)"
 
-func findInstall() (install, error) {
-	in := install{bin: findBin()}
+// debian is where its packages put every version they install.
+const debian = "/usr/lib/postgresql/*/bin/postgres"
+
+func findInstall(pattern string) (install, error) {
+	in := install{bin: findBin(pattern)}
 	if in.bin == "" {
 		return in, errors.New("no PostgreSQL server on this machine: " + hint)
 	}
@@ -45,10 +48,10 @@ func findInstall() (install, error) {
 	return in, err
 }
 
-// findBin prefers PostgreSQL 15 where Debian puts it, then the newest one there,
+// findBin prefers PostgreSQL 15 among those that match, then the newest of them,
 // then what is in PATH.
-func findBin() string {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+func findBin(pattern string) string {
+	found, _ := filepath.Glob(pattern)
 	slices.SortFunc(found, func(a, b string) int { return rank(b) - rank(a) })
 	if len(found) > 0 {
 		return filepath.Dir(found[0])
