@@ -1,0 +1,56 @@
+GO        ?= go
+COUNT     ?= 6
+BENCH     ?= .
+FUZZTIME  ?= 30s
+
+LINT_VERSION := v2.15.0
+LINT_DIR     := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/poolwright/bin
+LINT         := $(LINT_DIR)/golangci-lint-$(LINT_VERSION)
+
+# Packages whose tests know -update: they hold the schema, the example tree and
+# the golden files. The schema comes first, the trees are drawn from it.
+UPDATABLE = $(shell grep -rl --include='*_test.go' '"update"' . | xargs -r -n1 dirname | sort -u)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test deps bench fuzz generate lint fmt
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## See the main job happen in 20 seconds; needs only Go
+	$(GO) run ./cmd/poolwright demo
+
+build: ## Build the binary into bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/poolwright ./cmd/poolwright
+
+test: deps ## Vet and run every test, race detector and shuffle on
+	$(GO) vet ./...
+	$(GO) test -race -shuffle=on ./...
+
+deps: ## Install what the tests need (Debian; root or sudo): PostgreSQL, PgBouncer, git, ssh, gcc
+	@.ci/deps
+
+bench: ## Run the benchmarks COUNT times, for benchstat: make bench > new.txt
+	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+fuzz: ## Run each fuzz target for FUZZTIME
+	@grep -rno --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:[0-9]*:func | |' | sort | \
+	while read -r dir target; do \
+		$(GO) test "$$dir" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) || exit 1; \
+	done
+
+generate: ## Draw the schema, the example tree and the golden files anew
+	$(GO) generate ./...
+	$(GO) test -count=1 $(UPDATABLE) -update
+
+lint: $(LINT) ## Run golangci-lint
+	$(LINT) run ./...
+
+fmt: $(LINT) ## Format every file
+	$(LINT) fmt ./...
+
+# Built from source by version, away from go.mod: the linter's dependencies are not ours.
+$(LINT):
+	@mkdir -p $(LINT_DIR)/new
+	GOBIN=$(LINT_DIR)/new $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv $(LINT_DIR)/new/golangci-lint $@ && rmdir $(LINT_DIR)/new
