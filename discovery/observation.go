@@ -22,10 +22,12 @@ type Observation struct {
 
 // Answer is what one endpoint said about itself and about the others, in one session.
 type Answer struct {
-	// Endpoint is host:port as it was asked.
-	Endpoint string `json:"endpoint"`
+	// Endpoint is host:port as it was asked. ReadSnapshot fills it in when it is missing.
+	Endpoint string `json:"endpoint,omitempty"`
 	// Asked is the instance that was meant by it, "" for a cluster endpoint.
 	Asked string `json:"asked,omitempty"`
+	// Via is the cluster endpoint that was asked, Writer or Reader; Unknown when an instance was asked.
+	Via Role `json:"via,omitempty"`
 	// Name is who answered, by its own word (aurora_db_instance_identifier; postgres: Asked).
 	Name string `json:"name,omitempty"`
 	// Fault is why there is no answer; None when there is one.
@@ -45,7 +47,7 @@ type Answer struct {
 // Row is one row of aurora_replica_status().
 type Row struct {
 	ServerID  string `json:"serverId"`
-	SessionID string `json:"sessionId"` // MASTER_SESSION_ID on the writer
+	SessionID string `json:"sessionId,omitempty"` // MasterSession on the writer
 	// AgeMillis is the answering node's now() minus last_update_timestamp in milliseconds; nil when that was NULL.
 	// Taken on the database's clock, so our own clock does not matter.
 	AgeMillis *int64 `json:"ageMillis,omitempty"`

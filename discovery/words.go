@@ -57,8 +57,8 @@ type DoubtCode uint8
 const (
 	Blind          DoubtCode = iota + 1 // "blind": nobody answered
 	NoRows                              // "no-rows": a view without rows
-	DuplicateID                         // "duplicate-id"
-	EmptyID                             // "empty-id"
+	DuplicateID                         // "duplicate-id": twice in one view, or asked twice
+	EmptyID                             // "empty-id": empty, or no name that an instance can have
 	NoWriter                            // "no-writer": nobody claims it for itself
 	TwoWriters                          // "two-writers": more than one claims it, not decidable
 	MixedAnswer                         // "mixed-answer": not in recovery but read-only, or the like
@@ -77,11 +77,13 @@ type NoteCode uint8
 
 // The notes.
 const (
-	StaleRow      NoteCode = iota + 1 // "stale-row": a row older than 300 s was ignored
-	NotAMember                        // "not-a-member": fresh metadata does not know it; quarantined
-	StaleClaim                        // "stale-claim": an older writer claim lost
-	MetadataIsOld                     // "metadata-stale"
-	NoAnswer                          // "no-answer": an instance's own fault
-	LagSentinel                       // "lag-sentinel": absurd lag, likely leaving
-	EndpointLag                       // "endpoint-lag": the cluster endpoint led to another node than the writer
+	StaleRow         NoteCode = iota + 1 // "stale-row": a row older than 300 s was ignored
+	NotAMember                           // "not-a-member": fresh metadata does not know it; quarantined
+	StaleClaim                           // "stale-claim": an older writer claim lost
+	MetadataIsOld                        // "metadata-stale"
+	NoAnswer                             // "no-answer": an instance's own fault
+	LagSentinel                          // "lag-sentinel": absurd lag, likely leaving
+	EndpointLag                          // "endpoint-lag": the cluster endpoint led to another node than the writer
+	UnusableView                         // "unusable-view": a reader's view was no view; the others decide
+	UnexpectedWriter                     // "unexpected-writer": a writer in mode global-secondary; a person has to change the mode
 )

@@ -1,0 +1,2 @@
+// Package aurora is being built.
+package aurora
