@@ -66,9 +66,13 @@ type Observation struct {
 	Declared Declared
 	// Ready is the number of ready PgBouncer pods a member; nil when Kubernetes is not in reach.
 	Ready map[string]int
+	// Window is true inside a failover window: every observation's probes count, however close
+	// they follow each other. Otherwise one probe an instance counts per Rules.ProbeInterval.
+	Window bool
 }
 
 // Rules are a person's policies. Use DefaultRules and change what differs.
+// Counts below 1 are taken as 1.
 type Rules struct {
 	Paused bool
 	// Spec identifies the declaration, so that a person's edit of it lifts a hold by revert.
@@ -79,16 +83,44 @@ type Rules struct {
 	ProbeInterval time.Duration
 	// FailureThreshold and RecoveryThreshold are counted probes. Defaults 3 and 2.
 	FailureThreshold, RecoveryThreshold int
+	// DiscoveryFailureThreshold is how many doubtful observations in a row are reported as
+	// DiscoveryFailing. It changes nothing else. Default 3.
+	DiscoveryFailureThreshold int
 	// RemoveAfterMissingCount observations and RemoveAfterMissing time, both. Defaults 3 and 10 s.
 	RemoveAfterMissingCount int
 	RemoveAfterMissing      time.Duration
-	// Retention of a missing instance's overlay. Default 1 h.
+	// Retention of the overlay of an instance that is missing, being deleted or disabled. Default 1 h.
 	Retention time.Duration
 	Fallback  FallbackPolicy
 	// AllowShrink is a person's reason to let a step shrink by more than half; "" refuses.
 	AllowShrink string
 	// GlobalSecondary: a topology without a writer is normal and there is no Writer Service.
 	GlobalSecondary bool
+	// BatchWindow collects changes of class membership and scale that long before they are
+	// published together. A failover and a first tree never wait. Default 0: at once.
+	BatchWindow time.Duration
+}
+
+// DefaultRules are the rules of a cluster whose declaration says nothing about them.
+func DefaultRules() Rules {
+	return Rules{
+		ProbeInterval:             10 * time.Second,
+		FailureThreshold:          3,
+		RecoveryThreshold:         2,
+		DiscoveryFailureThreshold: 3,
+		RemoveAfterMissingCount:   3,
+		RemoveAfterMissing:        10 * time.Second,
+		Retention:                 time.Hour,
+	}
+}
+
+// sane returns r with counts of at least one, because a count of zero would act on no evidence.
+func (r Rules) sane() Rules {
+	r.FailureThreshold = max(r.FailureThreshold, 1)
+	r.RecoveryThreshold = max(r.RecoveryThreshold, 1)
+	r.DiscoveryFailureThreshold = max(r.DiscoveryFailureThreshold, 1)
+	r.RemoveAfterMissingCount = max(r.RemoveAfterMissingCount, 1)
+	return r
 }
 
 // FallbackPolicy says whether the writer serves readers when no reader can.
@@ -130,19 +162,8 @@ type Plan struct {
 	Class  Class
 	// Want equals the declared state when Action is Keep or Hold.
 	Want State
-	// Reasons are sorted: one for each action and each refusal.
+	// Reasons are sorted: one for each action, each refusal and each thing waited for.
 	Reasons []Reason
 	// Wake is when deciding again can come to something new by time alone; zero when never.
 	Wake time.Time
 }
-
-// Reason says why, about whom.
-type Reason struct {
-	Code     Code
-	Instance string
-	// Detail is for people, and free of numbers that change while nothing happens.
-	Detail string
-}
-
-// Code is the closed enum of reasons (reason.go).
-type Code uint8

@@ -1,0 +1,199 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// Memory is what was counted since this process started, and nothing else: it
+// may be lost at any time. Decide returns the next one. The zero value is a
+// start.
+type Memory struct {
+	// at is the last trusted observation that was counted. Each counts once.
+	at time.Time
+	// doubtAt and doubts are the last doubtful one and how many came in a row.
+	doubtAt time.Time
+	doubts  int
+	// pending is when the oldest unpublished change was first wanted, pendingOn what was declared then.
+	pending   time.Time
+	pendingOn State
+	// records are sorted by name: all members and all instances.
+	records []record
+}
+
+// record is what was counted about one name.
+type record struct {
+	name     string
+	resource string         // the machine that the counts are about, "" when not known
+	role     discovery.Role // the role that they are about
+	// counted is the last probe that counted; good and bad are how many in a row.
+	counted   time.Time
+	good, bad int
+	goodSince time.Time // the first of good
+	// renewed is true while a machine that came under a known name has not proved itself.
+	renewed bool
+	// absent counts trusted observations in a row without this instance, since the first of them.
+	absent      int
+	absentSince time.Time
+	seen        time.Time // the last trusted observation with it
+	// strikes counts exclusions from traffic, each within damping of the one before; struck is the last.
+	strikes int
+	struck  time.Time
+}
+
+// The damping of flaps: an exclusion within dampFor of the one before doubles
+// the proof asked for, up to dampMost.
+const (
+	dampFor  = 10 * time.Minute
+	dampMost = 5 * time.Minute
+)
+
+// next is the memory after an observation.
+func (m Memory) next(saw Observation, r Rules) Memory {
+	at := saw.Topology.At
+	switch {
+	case !saw.Topology.Trusted() && (m.doubts == 0 || !at.Equal(m.doubtAt)):
+		m.doubts++
+		m.doubtAt = at
+	case saw.Topology.Trusted() && (m.records == nil || !at.Equal(m.at)):
+		m.doubts = 0
+		m.at = at
+		m.records = m.count(saw, r)
+	}
+	return m
+}
+
+// record returns what was counted about a name.
+func (m Memory) record(name string) record {
+	i, ok := slices.BinarySearchFunc(m.records, name, func(r record, n string) int { return strings.Compare(r.name, n) })
+	if !ok {
+		return record{name: name}
+	}
+	return m.records[i]
+}
+
+// count makes the records after a trusted observation: of its instances and of
+// the declared members. Both are sorted by name.
+func (m Memory) count(saw Observation, r Rules) []record {
+	seen, declared := saw.Topology.Instances, saw.Declared.State.Members
+	next := make([]record, 0, len(seen)+len(declared))
+	for len(seen) > 0 || len(declared) > 0 {
+		switch {
+		case len(declared) == 0 || len(seen) > 0 && seen[0].Name < declared[0].Name:
+			next = append(next, m.record(seen[0].Name).present(seen[0], Member{Out: Unproven}, saw, r))
+			seen = seen[1:]
+		case len(seen) == 0 || declared[0].Name < seen[0].Name:
+			next = append(next, m.record(declared[0].Name).away(declared[0], saw, r))
+			declared = declared[1:]
+		default:
+			next = append(next, m.record(seen[0].Name).present(seen[0], declared[0], saw, r))
+			seen, declared = seen[1:], declared[1:]
+		}
+	}
+	return next
+}
+
+// away counts an observation without this member.
+func (r record) away(m Member, saw Observation, rules Rules) record {
+	at, before := saw.Topology.At, r.gone(rules, saw.Topology.At)
+	if r.absent == 0 {
+		r.absentSince = at
+	}
+	r.absent++
+	r.good, r.bad = 0, 0
+	if !before && r.gone(rules, at) && m.Out == In {
+		r = r.strike(at)
+	}
+	return r
+}
+
+// gone reports whether it has been missing for long enough: count and time.
+func (r record) gone(rules Rules, at time.Time) bool {
+	return r.absent >= rules.RemoveAfterMissingCount && at.Sub(r.absentSince) >= rules.RemoveAfterMissing
+}
+
+// present counts an observation with this instance.
+func (r record) present(i discovery.Instance, m Member, saw Observation, rules Rules) record {
+	at := saw.Topology.At
+	if r.resource == "" {
+		r.resource = m.Resource
+	}
+	// What was deleted and gone is not what comes back, even if nobody can tell by its identity.
+	reborn := m.Out == Deleting && r.gone(rules, at)
+	if reborn || otherMachine(r.resource, i.Resource) {
+		r = record{name: i.Name, renewed: true}
+	}
+	if i.Resource != "" {
+		r.resource = i.Resource
+	}
+	r.absent, r.absentSince, r.seen = 0, time.Time{}, at
+	return r.inRole(i.Role).probed(i, m, saw, rules)
+}
+
+// otherMachine reports whether both are known and differ.
+func otherMachine(a, b string) bool { return a != "" && b != "" && a != b }
+
+// inRole drops what was counted in another role. An unknown role says nothing.
+func (r record) inRole(role discovery.Role) record {
+	if role == discovery.Unknown {
+		return r
+	}
+	if r.role != discovery.Unknown && r.role != role {
+		r.good, r.bad, r.counted = 0, 0, time.Time{}
+	}
+	r.role = role
+	return r
+}
+
+// probed counts a probe, if it is time for one that counts.
+func (r record) probed(i discovery.Instance, m Member, saw Observation, rules Rules) record {
+	at := saw.Topology.At
+	due := saw.Window || r.counted.IsZero() || at.Before(r.counted) || at.Sub(r.counted) >= rules.ProbeInterval
+	if i.Probe == discovery.NotAsked || !due {
+		return r
+	}
+	r.counted = at
+	if i.Probe != discovery.None {
+		return r.failed(m, at, rules)
+	}
+	if r.good == 0 {
+		r.goodSince = at
+	}
+	r.good++
+	r.bad = 0
+	r.renewed = r.renewed && !r.proven(rules)
+	return r
+}
+
+// failed counts a probe without a usable answer.
+func (r record) failed(m Member, at time.Time, rules Rules) record {
+	r.good = 0
+	r.bad++
+	if r.bad == rules.FailureThreshold && m.Out == In {
+		r = r.strike(at)
+	}
+	return r
+}
+
+// strike notes that it is to leave the readers.
+func (r record) strike(at time.Time) record {
+	if r.strikes == 0 || at.Sub(r.struck) > dampFor {
+		r.strikes = 0
+	}
+	r.strikes = min(r.strikes+1, 16) // far above dampMost at any interval
+	r.struck = at
+	return r
+}
+
+// proven reports whether it has answered often enough, and, having flapped,
+// for long enough: a failover window's fast probes do not shorten that.
+func (r record) proven(rules Rules) bool {
+	step := max(rules.ProbeInterval, time.Second)
+	most := max(int(dampMost/step), rules.RecoveryThreshold)
+	need := min(rules.RecoveryThreshold<<max(r.strikes-1, 0), most)
+	extra := time.Duration(need-rules.RecoveryThreshold) * step
+	return r.good >= need && r.counted.Sub(r.goodSince) >= extra
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// Slots is how many overlays a cluster can have: Aurora's 15 readers and writer, and 4 retained ones.
+const Slots = 20
+
+// Member returns the member of that name.
+func (s State) Member(name string) (Member, bool) {
+	i, ok := slices.BinarySearchFunc(s.Members, name, func(m Member, n string) int { return cmp.Compare(m.Name, n) })
+	if !ok {
+		return Member{}, false
+	}
+	return s.Members[i], true
+}
+
+// ServesReaders reports whether the Reader Service includes m. The slots of
+// all others are what its selector excludes.
+func (s State) ServesReaders(m Member) bool {
+	if m.Name == s.Writer {
+		return s.Fallback
+	}
+	return m.Out == In
+}
+
+// Readers are the names behind the Reader Service, sorted.
+func (s State) Readers() []string {
+	var names []string
+	for _, m := range s.Members {
+		if s.ServesReaders(m) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Facts is a stable digest, 16 hex digits, of what s says about a cluster under
+// a declaration: not of its epoch, nor of when anything happened. It tells
+// whether two states say the same.
+func (s State) Facts(spec string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %t\n", spec, s.Writer, s.Fallback)
+	for _, m := range s.Members {
+		fmt.Fprintf(h, "%q %q %d %t\n", m.Name, m.Resource, m.Slot, m.Out != In)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// sameSelectors reports whether both role Services select the same in a and b.
+func sameSelectors(a, b State) bool {
+	return a.Writer == b.Writer && a.excluded() == b.excluded()
+}
+
+// excluded is the set of slots that the Reader Service excludes, one bit each.
+func (s State) excluded() (set uint64) {
+	for _, m := range s.Members {
+		if !s.ServesReaders(m) {
+			set |= 1 << m.Slot
+		}
+	}
+	return set
+}
+
+// same reports whether a and b agree in all but the epoch.
+func same(a, b State) bool {
+	return a.Writer == b.Writer && a.Fallback == b.Fallback && slices.Equal(a.Members, b.Members)
+}
+
+// flaw says what contradicts what in s, which somebody may have edited by hand.
+func (s State) flaw() (name, what string) {
+	var used [Slots]bool
+	for i, m := range s.Members {
+		switch {
+		case m.Name == "":
+			return "", "a member has no name"
+		case i > 0 && s.Members[i-1].Name == m.Name:
+			return m.Name, "it is declared twice"
+		case m.Slot < 0 || m.Slot >= Slots:
+			return m.Name, "its slot does not exist"
+		case used[m.Slot]:
+			return m.Name, "another member has its slot"
+		}
+		used[m.Slot] = true
+	}
+	if _, ok := s.Member(s.Writer); s.Writer != "" && !ok {
+		return s.Writer, "it is the writer but not a member"
+	}
+	return "", ""
+}

@@ -1,0 +1,121 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// first draws the first tree in one commit. Nobody has been sent anywhere yet,
+// so a reader that answers now need not prove more: an empty Reader Service
+// would be the worse start.
+func (d *decision) first() bool {
+	if len(d.old.Members) > 0 || d.old.Epoch > 0 {
+		return false
+	}
+	d.want.Writer, d.urgent = d.writer(), true
+	if d.rules.Disabled[d.want.Writer] {
+		return d.hold(WriterDisabled, d.want.Writer, "")
+	}
+	d.note(FirstTree, "", "")
+	d.add(d.newcomers(), func(i discovery.Instance) Out {
+		if i.Name == d.want.Writer || i.Probe == discovery.None && i.Role != discovery.Unknown {
+			return In
+		}
+		return Unproven
+	})
+	if len(d.want.Members) == 0 {
+		return d.hold(NoInstances, "", "none that may have an overlay")
+	}
+	d.fallBack()
+	return d.conclude()
+}
+
+// writerMoved switches to another writer. What monitoring counted has no vote
+// in it, and nothing else is changed with it.
+func (d *decision) writerMoved() bool {
+	to, from := d.writer(), d.old.Writer
+	switch {
+	case to == from:
+		return false
+	case to == "" && d.rules.AllowShrink == "":
+		return d.hold(NeedsConsent, from, "the Writer Service would go")
+	case to == "":
+		d.note(WriterDropped, from, "")
+		d.note(ShrinkAllowed, "", d.rules.AllowShrink)
+		return d.switchTo("")
+	case d.rules.Disabled[to]:
+		return d.hold(WriterDisabled, to, "")
+	}
+	d.urgent = true
+	if _, ok := d.old.Member(to); !ok {
+		return d.makeWay(to)
+	}
+	if !d.ready(to) && (from == "" || d.ready(from)) {
+		return d.hold(WriterNotReady, to, "")
+	}
+	d.note(WriterMoved, to, was(from))
+	d.switchTo(to)
+	if d.action == Publish {
+		d.action, d.class = Failover, FailoverChange
+	}
+	return true
+}
+
+// makeWay gives the new writer its overlay, because there is nothing to switch to before.
+func (d *decision) makeWay(to string) bool {
+	w, _ := d.saw.Topology.Instance(to)
+	d.want.Members = slices.Clone(d.old.Members)
+	d.add([]discovery.Instance{w}, unproven)
+	d.note(WriterNotReady, to, "it has no overlay yet")
+	return d.conclude()
+}
+
+// switchTo changes the writer, and of the members nothing but who is out.
+func (d *decision) switchTo(to string) bool {
+	d.want.Writer = to
+	d.want.Members = slices.Clone(d.old.Members)
+	for i := range d.want.Members {
+		switch m := &d.want.Members[i]; m.Name {
+		case to:
+			d.put(m, In)
+		case d.old.Writer:
+			d.demote(m)
+		}
+	}
+	d.fallBack()
+	return d.conclude()
+}
+
+// demote keeps the old writer as a member that has to prove itself in its new role.
+func (d *decision) demote(m *Member) {
+	if d.rules.Disabled[m.Name] {
+		d.put(m, Disabled)
+		d.note(TurnedOff, m.Name, "")
+		return
+	}
+	d.put(m, Unproven)
+	d.note(WriterDemoted, m.Name, "")
+}
+
+// put sets why m is out, and since when if that is new.
+func (d *decision) put(m *Member, o Out) {
+	if m.Out != o {
+		m.Out, m.Since = o, d.stamp()
+	}
+}
+
+// ready reports whether a member has a pod to send traffic to. Where Kubernetes
+// is not in reach, readiness has no say.
+func (d *decision) ready(name string) bool {
+	return d.saw.Ready == nil || d.saw.Ready[name] > 0
+}
+
+func was(name string) string {
+	if name == "" {
+		return ""
+	}
+	return "was " + name
+}
+
+func unproven(discovery.Instance) Out { return Unproven }
