@@ -1,0 +1,176 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/plan"
+)
+
+type topologyView struct {
+	Header              string
+	Name                string
+	Labels, Annotations []pair
+	Epoch               uint64
+	Writer              string
+	Fallback            bool
+	Members             []memberView
+}
+
+type memberView struct {
+	Name, Resource, Host string
+	Port                 int
+	Zone                 string
+	Slot                 int
+	Out, Since           string
+}
+
+// TopologyName is the name of the ConfigMap in topology.yaml.
+func TopologyName(c clusters.Cluster) string { return c.Metadata.Name + "-topology" }
+
+func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
+	v := topologyView{
+		Header: header, Name: TopologyName(c), Labels: pairs(objectLabels(c)), Annotations: pairs(theirs(c.Metadata.Annotations)),
+		Epoch: s.Epoch, Writer: s.Writer, Fallback: s.Fallback,
+	}
+	for _, m := range s.Members {
+		v.Members = append(v.Members, memberView{
+			Name: m.Name, Resource: m.Resource, Host: m.Host, Port: m.Port, Zone: m.Zone,
+			Slot: m.Slot, Out: outWord(m.Out), Since: m.Since.UTC().Format(time.RFC3339),
+		})
+	}
+	return execute("topology.yaml.tmpl", v)
+}
+
+// maxTopology bounds topology.yaml: 20 members need a hundredth of it.
+const maxTopology = 256 << 10
+
+// ReadBack reads a tree's state; a tree without topology.yaml is the zero State. Comments and
+// layout do not matter; anything that Draw would not write is an error, and names the file.
+func ReadBack(t Tree) (plan.State, error) {
+	data, ok := t[TopologyFile]
+	if !ok {
+		return plan.State{}, nil
+	}
+	s, err := readTopology(data)
+	if err != nil {
+		return plan.State{}, fmt.Errorf("reading %s: %w", TopologyFile, err)
+	}
+	return s, nil
+}
+
+func readTopology(data []byte) (plan.State, error) {
+	if len(data) > maxTopology {
+		return plan.State{}, fmt.Errorf("%d bytes are more than the %d allowed", len(data), maxTopology)
+	}
+	var file struct {
+		Kind string `yaml:"kind"`
+		Data struct {
+			Epoch     string `yaml:"epoch"`
+			Writer    string `yaml:"writer"`
+			Fallback  string `yaml:"fallback"`
+			Instances string `yaml:"instances"`
+		} `yaml:"data"`
+	}
+	if err := decodeOne(data, &file, false); err != nil {
+		return plan.State{}, err
+	}
+	if file.Kind != "ConfigMap" {
+		return plan.State{}, fmt.Errorf("kind is %q, not ConfigMap", file.Kind)
+	}
+	epoch, err := strconv.ParseUint(file.Data.Epoch, 10, 64)
+	if err != nil || epoch == 0 {
+		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1", file.Data.Epoch)
+	}
+	fallback, err := strconv.ParseBool(file.Data.Fallback)
+	if err != nil {
+		return plan.State{}, fmt.Errorf("data.fallback %q is neither true nor false", file.Data.Fallback)
+	}
+	members, err := readMembers([]byte(file.Data.Instances))
+	if err != nil {
+		return plan.State{}, fmt.Errorf("data.instances: %w", err)
+	}
+	s := sorted(plan.State{Epoch: epoch, Writer: file.Data.Writer, Fallback: fallback, Members: members})
+	return s, check(s)
+}
+
+type memberFile struct {
+	Name     string `yaml:"name"`
+	Resource string `yaml:"resource"`
+	Host     string `yaml:"host"`
+	Port     int    `yaml:"port"`
+	Zone     string `yaml:"zone"`
+	Slot     *int   `yaml:"slot"`
+	Out      string `yaml:"out"`
+	Since    string `yaml:"since"`
+}
+
+func readMembers(data []byte) ([]plan.Member, error) {
+	var list []memberFile
+	if err := decodeOne(data, &list, true); err != nil {
+		return nil, err
+	}
+	members := make([]plan.Member, 0, len(list))
+	for i, f := range list {
+		m, err := f.member()
+		if err != nil {
+			return nil, fmt.Errorf("entry %d %q: %w", i, f.Name, err)
+		}
+		members = append(members, m)
+	}
+	return members, nil
+}
+
+func (f memberFile) member() (plan.Member, error) {
+	if f.Slot == nil {
+		return plan.Member{}, errors.New("no slot")
+	}
+	out, ok := outOf(f.Out)
+	if !ok {
+		return plan.Member{}, fmt.Errorf("out %q is not one of %v", f.Out, outWords)
+	}
+	since, err := time.Parse(time.RFC3339, f.Since)
+	if err != nil {
+		return plan.Member{}, fmt.Errorf("since %q is not a time", f.Since)
+	}
+	return plan.Member{
+		Name: f.Name, Resource: f.Resource, Host: f.Host, Port: f.Port, Zone: f.Zone,
+		Slot: *f.Slot, Out: out, Since: since.UTC(),
+	}, nil
+}
+
+// decodeOne reads exactly one YAML document.
+func decodeOne(data []byte, into any, strict bool) error {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(strict)
+	if err := dec.Decode(into); err != nil {
+		if errors.Is(err, io.EOF) {
+			return errors.New("empty")
+		}
+		return err
+	}
+	if err := dec.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return errors.New("more than one document")
+	}
+	return nil
+}
+
+var outWords = [...]string{plan.In: "in", plan.Unproven: "unproven", plan.Unhealthy: "unhealthy", plan.Missing: "missing", plan.Deleting: "deleting", plan.Disabled: "disabled"}
+
+func outWord(o plan.Out) string { return outWords[o] }
+
+func outOf(word string) (plan.Out, bool) {
+	for o, w := range outWords {
+		if w == word {
+			return plan.Out(o), true
+		}
+	}
+	return 0, false
+}
