@@ -1,0 +1,212 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/plan"
+)
+
+// PlanCmd says what would be decided.
+type PlanCmd struct {
+	ClusterFlag  `embed:""`
+	SnapshotFlag `embed:""`
+	TreeFlag     `embed:""`
+	Output       `embed:""`
+	ExitCode     bool `help:"Exit 1 when something would change."`
+}
+
+// Help is shown by --help.
+func (PlanCmd) Help() string {
+	return example("poolwright plan -f cluster.yaml --snapshot seen.yaml --tree clusters/example-pg")
+}
+
+// Run decides and tells.
+func (c PlanCmd) Run(ctx context.Context, std *Stdio) error {
+	o, err := outlook(ctx, c.File, c.SnapshotFlag, c.TreeFlag)
+	if err != nil {
+		return err
+	}
+	v := o.view()
+	if err := c.write(std.Out, v, func(w io.Writer) error { return writePlan(w, v) }); err != nil {
+		return err
+	}
+	return o.verdict(c.ExitCode)
+}
+
+// prospect is everything that one look at a cluster comes to.
+type prospect struct {
+	declaration
+	topology  discovery.Topology
+	base      gitsync.Base
+	proposals []proposal
+}
+
+// outlook goes along the line up to the drawing, once, and writes nothing.
+func outlook(ctx context.Context, file string, snapshot SnapshotFlag, tree TreeFlag) (prospect, error) {
+	d, err := declare(file)
+	if err != nil {
+		return prospect{}, err
+	}
+	seen, err := snapshot.observe(ctx, d)
+	if err != nil {
+		return prospect{}, err
+	}
+	base, err := tree.base(ctx, d)
+	if err != nil {
+		return prospect{}, err
+	}
+	t := discovery.Merge(seen)
+	proposals, err := propose(d, base, evidence{Topology: t, Now: seen.At})
+	if err != nil {
+		return prospect{}, err
+	}
+	return prospect{declaration: d, topology: t, base: base, proposals: proposals}, nil
+}
+
+// after is the directory's files once all proposals are in.
+func (o prospect) after() gitsync.Files {
+	files := o.base.Files
+	for _, p := range o.proposals {
+		files = applied(files, p.Change)
+	}
+	return files
+}
+
+// verdict turns the outlook into an exit code.
+func (o prospect) verdict(exitCode bool) error {
+	if err := untrusted(o.topology, "poolwright discover -f cluster.yaml"); err != nil {
+		return err
+	}
+	first := o.proposals[0]
+	switch {
+	case first.Plan.Action == plan.Hold:
+		return exitf(ExitRefused, "", "deciding: held for a person: %s", reasonsText(first.Plan.Reasons))
+	case exitCode && !first.empty():
+		return &Exit{Code: ExitDiffers}
+	}
+	return nil
+}
+
+func reasonsText(reasons []plan.Reason) string {
+	words := make([]string, len(reasons))
+	for i, r := range reasons {
+		words[i] = strings.TrimSpace(r.Instance + " " + r.Code.String())
+		if r.Detail != "" {
+			words[i] += " (" + r.Detail + ")"
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// planView is an outlook for machines.
+type planView struct {
+	Cluster string     `json:"cluster"`
+	Trusted bool       `json:"trusted"`
+	Doubts  []factView `json:"doubts,omitempty"`
+	Steps   []stepView `json:"steps"`
+}
+
+// stepView is one decision: one commit when it changes files.
+type stepView struct {
+	Action   string       `json:"action"`
+	Class    string       `json:"class,omitempty"`
+	Epoch    uint64       `json:"epoch"`
+	Writer   string       `json:"writer,omitempty"`
+	Fallback bool         `json:"fallback,omitempty"`
+	Members  []memberView `json:"members,omitempty"`
+	Reasons  []factView   `json:"reasons,omitempty"`
+	Put      []string     `json:"put,omitempty"`
+	Delete   []string     `json:"delete,omitempty"`
+	Message  string       `json:"message,omitempty"`
+}
+
+type memberView struct {
+	Name string `json:"name"`
+	Slot int    `json:"slot"`
+	Out  string `json:"out"`
+	Host string `json:"host"`
+}
+
+func (o prospect) view() planView {
+	v := planView{Cluster: o.Metadata.Name, Trusted: o.topology.Trusted(), Doubts: viewOf(o.topology).Doubts}
+	for _, p := range o.proposals {
+		v.Steps = append(v.Steps, stepOf(p))
+	}
+	return v
+}
+
+func stepOf(p proposal) stepView {
+	s := stepView{
+		Action: p.Plan.Action.String(), Class: p.Plan.Class.String(), Epoch: p.Plan.Want.Epoch, Writer: p.Plan.Want.Writer,
+		Fallback: p.Plan.Want.Fallback, Put: sortedKeys(p.Change.Put), Delete: p.Change.Delete, Message: p.Change.Message,
+	}
+	for _, m := range p.Plan.Want.Members {
+		s.Members = append(s.Members, memberView{m.Name, m.Slot, m.Out.String(), fmt.Sprintf("%s:%d", m.Host, m.Port)})
+	}
+	for _, r := range p.Plan.Reasons {
+		s.Reasons = append(s.Reasons, factView{r.Code.String(), r.Instance, r.Detail})
+	}
+	return s
+}
+
+// writePlan writes the decision for people.
+func writePlan(w io.Writer, v planView) error {
+	for i, s := range v.Steps {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if err := writeStep(w, v.Cluster, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeStep(w io.Writer, cluster string, s stepView) error {
+	fmt.Fprintf(w, "%s: %s (epoch %d)\n", cluster, strings.TrimSpace(s.Action+" "+s.Class), s.Epoch)
+	rows := [][]string{{"INSTANCE", "SLOT", "WRITER", "READER", "HOST"}}
+	for _, m := range s.Members {
+		rows = append(rows, []string{m.Name, fmt.Sprint(m.Slot), yes(m.Name == s.Writer), readerWord(s, m), m.Host})
+	}
+	if len(s.Members) > 0 {
+		if err := table(w, rows); err != nil {
+			return err
+		}
+	}
+	if err := writeFacts(w, "reasons", s.Reasons); err != nil {
+		return err
+	}
+	for _, name := range s.Put {
+		fmt.Fprintf(w, "would write %s\n", name)
+	}
+	for _, name := range s.Delete {
+		fmt.Fprintf(w, "would delete %s\n", name)
+	}
+	return nil
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "-"
+}
+
+// readerWord says whether a member serves readers, and if not why.
+func readerWord(s stepView, m memberView) string {
+	switch {
+	case m.Out != plan.In.String():
+		return m.Out
+	case m.Name != s.Writer:
+		return "yes"
+	case s.Fallback:
+		return "fallback"
+	}
+	return "-"
+}
+

@@ -1,0 +1,101 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/poolwright/poolwright/gitsync"
+)
+
+// readDir reads a cluster directory of a checkout. A directory which does not
+// exist is an empty one: a cluster with no tree yet.
+func readDir(dir string) (gitsync.Base, error) {
+	base := gitsync.Base{Files: gitsync.Files{}}
+	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && name == dir:
+			return fs.SkipAll
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == ".git":
+			return fs.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		return readInto(&base, dir, name, entry)
+	})
+	if err != nil {
+		return base, fmt.Errorf("reading %s: %w", dir, err)
+	}
+	return base, nil
+}
+
+func readInto(base *gitsync.Base, dir, name string, entry fs.DirEntry) error {
+	rel, err := filepath.Rel(dir, name)
+	if err != nil {
+		return err
+	}
+	rel = filepath.ToSlash(rel)
+	if !entry.Type().IsRegular() {
+		base.Odd = append(base.Odd, rel)
+		return nil
+	}
+	base.Files[rel], err = os.ReadFile(name)
+	return err
+}
+
+// writeDir brings dir to what a change says: files first, then what is gone,
+// then the directories which that leaves empty.
+func writeDir(dir string, change gitsync.Change) error {
+	for name, data := range change.Put {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), data); err != nil {
+			return fmt.Errorf("writing %s: %w", dir, err)
+		}
+	}
+	for _, name := range change.Delete {
+		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			return fmt.Errorf("deleting from %s: %w", dir, err)
+		}
+	}
+	for _, name := range parents(change.Delete) {
+		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // refused where something else lives
+	}
+	return nil
+}
+
+// writeFile replaces a file in one step, so that a full disk leaves the old one.
+func writeFile(name string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(name), ".poolwright-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(tmp.Name())
+	}
+	return err
+}
+
+// parents are the directories above the names, deepest first.
+func parents(names []string) (dirs []string) {
+	for _, name := range names {
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.Sort(dirs)
+	slices.Reverse(dirs)
+	return slices.Compact(dirs)
+}
