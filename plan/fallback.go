@@ -15,7 +15,7 @@ func (d *decision) fallBack() {
 func (d *decision) standsIn() bool {
 	s := d.want
 	s.Fallback = false
-	if s.Writer == "" || len(s.Readers()) > 0 {
+	if s.Writer == "" || s.served() {
 		return false
 	}
 	idle, disabled := d.idleReaders()
@@ -52,7 +52,7 @@ func (d *decision) idleReaders() (idle, disabled int) {
 
 // conditions are what people should know of a cluster, whatever is decided.
 func (d *decision) conditions() {
-	if len(d.want.Members) > 0 && len(d.want.Readers()) == 0 {
+	if len(d.want.Members) > 0 && !d.want.served() {
 		d.note(NoReader, "", "")
 	}
 	if w, ok := d.saw.Topology.Writer(); ok && d.rules.GlobalSecondary {

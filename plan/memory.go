@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -61,136 +61,138 @@ func (m Memory) next(saw Observation, r Rules) Memory {
 	case saw.Topology.Trusted() && (m.records == nil || !at.Equal(m.at)):
 		m.doubts = 0
 		m.at = at
-		m.records = m.count(saw, r)
+		m.records = m.count(saw.Topology.Instances, saw.Declared.State.Members, tally{at: at, window: saw.Window, rules: &r})
 	}
 	return m
 }
 
 // record returns what was counted about a name.
 func (m Memory) record(name string) record {
-	i, ok := slices.BinarySearchFunc(m.records, name, func(r record, n string) int { return strings.Compare(r.name, n) })
+	i, ok := sort.Find(len(m.records), func(i int) int { return strings.Compare(name, m.records[i].name) })
 	if !ok {
 		return record{name: name}
 	}
 	return m.records[i]
 }
 
-// count makes the records after a trusted observation: of its instances and of
+// count makes the records after a trusted observation: of the instances seen and of
 // the declared members. Both are sorted by name.
-func (m Memory) count(saw Observation, r Rules) []record {
-	seen, declared := saw.Topology.Instances, saw.Declared.State.Members
-	next := make([]record, 0, len(seen)+len(declared))
+func (m Memory) count(seen []discovery.Instance, declared []Member, t tally) []record {
+	next := make([]record, 0, max(len(seen), len(declared)))
 	for len(seen) > 0 || len(declared) > 0 {
 		switch {
 		case len(declared) == 0 || len(seen) > 0 && seen[0].Name < declared[0].Name:
-			next = append(next, m.record(seen[0].Name).present(seen[0], Member{Out: Unproven}, saw, r))
+			next = append(next, t.present(m.record(seen[0].Name), &seen[0], &Member{Out: Unproven}))
 			seen = seen[1:]
 		case len(seen) == 0 || declared[0].Name < seen[0].Name:
-			next = append(next, m.record(declared[0].Name).away(declared[0], saw, r))
+			next = append(next, t.away(m.record(declared[0].Name), &declared[0]))
 			declared = declared[1:]
 		default:
-			next = append(next, m.record(seen[0].Name).present(seen[0], declared[0], saw, r))
+			next = append(next, t.present(m.record(seen[0].Name), &seen[0], &declared[0]))
 			seen, declared = seen[1:], declared[1:]
 		}
 	}
 	return next
 }
 
-// away counts an observation without this member.
-func (r record) away(m Member, saw Observation, rules Rules) record {
-	at, before := saw.Topology.At, r.gone(rules, saw.Topology.At)
+// tally is how one trusted observation counts.
+type tally struct {
+	at     time.Time
+	window bool
+	rules  *Rules
+}
+
+// away counts the observation for a member that is not in it.
+func (t tally) away(r record, m *Member) record {
+	before := r.gone(*t.rules, t.at)
 	if r.absent == 0 {
-		r.absentSince = at
+		r.absentSince = t.at
 	}
 	r.absent++
 	r.good, r.bad = 0, 0
-	if !before && r.gone(rules, at) && m.Out == In {
-		r = r.strike(at)
+	if !before && r.gone(*t.rules, t.at) && m.Out == In {
+		r.strike(t.at)
 	}
 	return r
 }
 
-// gone reports whether it has been missing for long enough: count and time.
-func (r record) gone(rules Rules, at time.Time) bool {
-	return r.absent >= rules.RemoveAfterMissingCount && at.Sub(r.absentSince) >= rules.RemoveAfterMissing
-}
-
-// present counts an observation with this instance.
-func (r record) present(i discovery.Instance, m Member, saw Observation, rules Rules) record {
-	at := saw.Topology.At
+// present counts the observation for an instance that is in it. m is what is
+// declared about it.
+func (t tally) present(r record, i *discovery.Instance, m *Member) record {
 	if r.resource == "" {
 		r.resource = m.Resource
 	}
 	// What was deleted and gone is not what comes back, even if nobody can tell by its identity.
-	reborn := m.Out == Deleting && r.gone(rules, at)
+	reborn := m.Out == Deleting && r.gone(*t.rules, t.at)
 	if reborn || otherMachine(r.resource, i.Resource) {
 		r = record{name: i.Name, renewed: true}
 	}
-	if i.Resource != "" {
-		r.resource = i.Resource
+	r.resource = known(i.Resource, r.resource)
+	r.absent, r.absentSince, r.seen = 0, time.Time{}, t.at
+	r.inRole(i.Role)
+	t.probe(&r, i, m)
+	return r
+}
+
+// probe counts the probe, if it is time for one that counts.
+func (t tally) probe(r *record, i *discovery.Instance, m *Member) {
+	due := t.window || r.counted.IsZero() || t.at.Before(r.counted) || t.at.Sub(r.counted) >= t.rules.ProbeInterval
+	if i.Probe == discovery.NotAsked || !due {
+		return
 	}
-	r.absent, r.absentSince, r.seen = 0, time.Time{}, at
-	return r.inRole(i.Role).probed(i, m, saw, rules)
+	r.counted = t.at
+	// An instance that answers, but as what nobody can say, has lost a claim to be the writer.
+	if i.Probe == discovery.None && i.Role != discovery.Unknown {
+		t.good(r)
+		return
+	}
+	r.good = 0
+	r.bad++
+	if r.bad == t.rules.FailureThreshold && m.Out == In {
+		r.strike(t.at)
+	}
+}
+
+func (t tally) good(r *record) {
+	if r.good == 0 {
+		r.goodSince = t.at
+	}
+	r.good++
+	r.bad = 0
+	r.renewed = r.renewed && !r.proven(*t.rules)
 }
 
 // otherMachine reports whether both are known and differ.
 func otherMachine(a, b string) bool { return a != "" && b != "" && a != b }
 
 // inRole drops what was counted in another role. An unknown role says nothing.
-func (r record) inRole(role discovery.Role) record {
+func (r *record) inRole(role discovery.Role) {
 	if role == discovery.Unknown {
-		return r
+		return
 	}
 	if r.role != discovery.Unknown && r.role != role {
 		r.good, r.bad, r.counted = 0, 0, time.Time{}
 	}
 	r.role = role
-	return r
-}
-
-// probed counts a probe, if it is time for one that counts.
-func (r record) probed(i discovery.Instance, m Member, saw Observation, rules Rules) record {
-	at := saw.Topology.At
-	due := saw.Window || r.counted.IsZero() || at.Before(r.counted) || at.Sub(r.counted) >= rules.ProbeInterval
-	if i.Probe == discovery.NotAsked || !due {
-		return r
-	}
-	r.counted = at
-	if i.Probe != discovery.None {
-		return r.failed(m, at, rules)
-	}
-	if r.good == 0 {
-		r.goodSince = at
-	}
-	r.good++
-	r.bad = 0
-	r.renewed = r.renewed && !r.proven(rules)
-	return r
-}
-
-// failed counts a probe without a usable answer.
-func (r record) failed(m Member, at time.Time, rules Rules) record {
-	r.good = 0
-	r.bad++
-	if r.bad == rules.FailureThreshold && m.Out == In {
-		r = r.strike(at)
-	}
-	return r
 }
 
 // strike notes that it is to leave the readers.
-func (r record) strike(at time.Time) record {
-	if r.strikes == 0 || at.Sub(r.struck) > dampFor {
+func (r *record) strike(at time.Time) {
+	if at.Sub(r.struck) > dampFor {
 		r.strikes = 0
 	}
 	r.strikes = min(r.strikes+1, 16) // far above dampMost at any interval
 	r.struck = at
-	return r
+}
+
+// gone reports whether it has been missing for long enough: count and time.
+func (r *record) gone(rules Rules, at time.Time) bool {
+	return r.absent >= rules.RemoveAfterMissingCount && at.Sub(r.absentSince) >= rules.RemoveAfterMissing
 }
 
 // proven reports whether it has answered often enough, and, having flapped,
 // for long enough: a failover window's fast probes do not shorten that.
-func (r record) proven(rules Rules) bool {
+func (r *record) proven(rules Rules) bool {
 	step := max(rules.ProbeInterval, time.Second)
 	most := max(int(dampMost/step), rules.RecoveryThreshold)
 	need := min(rules.RecoveryThreshold<<max(r.strikes-1, 0), most)

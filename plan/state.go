@@ -1,11 +1,12 @@
 package plan
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"sort"
+	"strings"
 )
 
 // Slots is how many overlays a cluster can have: Aurora's 15 readers and writer, and 4 retained ones.
@@ -13,7 +14,7 @@ const Slots = 20
 
 // Member returns the member of that name.
 func (s State) Member(name string) (Member, bool) {
-	i, ok := slices.BinarySearchFunc(s.Members, name, func(m Member, n string) int { return cmp.Compare(m.Name, n) })
+	i, ok := sort.Find(len(s.Members), func(i int) int { return strings.Compare(name, s.Members[i].Name) })
 	if !ok {
 		return Member{}, false
 	}
@@ -39,6 +40,9 @@ func (s State) Readers() []string {
 	}
 	return names
 }
+
+// served reports whether anybody is behind the Reader Service.
+func (s State) served() bool { return slices.ContainsFunc(s.Members, s.ServesReaders) }
 
 // Facts is a stable digest, 16 hex digits, of what s says about a cluster under
 // a declaration: not of its epoch, nor of when anything happened. It tells
