@@ -1,0 +1,2 @@
+// Package aurorasim is a simulated Aurora PostgreSQL cluster.
+package aurorasim
