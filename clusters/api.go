@@ -3,18 +3,42 @@ package clusters
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
-// Load reads a Cluster file's bytes: strict, then defaults, then validation. file is only for messages.
+// Load reads the bytes of a Cluster file, fills every default and checks every rule. file is only for messages.
+// Everything that is wrong comes together as an Errors; then the Cluster is not to be used.
 func Load(file string, data []byte) (Cluster, error) {
-	var tree map[string]any
-	if err := yaml.UnmarshalStrict(data, &tree); err != nil {
+	r := newReport(file)
+	c := r.load(data)
+	if err := r.errors(); err != nil {
 		return Cluster{}, err
 	}
+	derive(&c)
+	return c, nil
+}
+
+func (r *report) load(data []byte) Cluster {
+	n := r.parse(data)
+	if n == nil {
+		return Cluster{}
+	}
+	tree := r.decode(n)
+	if tree == nil {
+		return Cluster{}
+	}
+	r.credentials(tree)
 	fill(tree)
+	c, err := toCluster(tree)
+	if err != nil {
+		r.add("", err.Error(), "", false)
+		return Cluster{}
+	}
+	r.validate(c)
+	return c
+}
+
+// toCluster turns a decoded tree into the types. The schema is made from the types, so everything has its place.
+func toCluster(tree map[string]any) (Cluster, error) {
 	b, err := json.Marshal(tree)
 	if err != nil {
 		return Cluster{}, err
@@ -22,24 +46,6 @@ func Load(file string, data []byte) (Cluster, error) {
 	var c Cluster
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&c); err != nil {
-		return Cluster{}, err
-	}
-	derive(&c)
-	return c, nil
-}
-
-func fillOne(tree map[string]any, d Default) {
-	keys := strings.Split(d.Path, ".")
-	for _, k := range keys[:len(keys)-1] {
-		next, ok := tree[k].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			tree[k] = next
-		}
-		tree = next
-	}
-	if last := keys[len(keys)-1]; tree[last] == nil {
-		tree[last] = d.Value
-	}
+	err = dec.Decode(&c)
+	return c, err
 }

@@ -1,6 +1,6 @@
 package clusters
 
-import "slices"
+import "strings"
 
 // Default is one row of the table of defaults.
 type Default struct {
@@ -116,7 +116,7 @@ func derivePublish(p *Publish, name string) {
 	orText(&p.Path, "clusters/"+name)
 	orText(&p.Committer.Name, p.Author.Name)
 	orText(&p.Committer.Email, p.Author.Email)
-	if slices.ContainsFunc([]string{p.Auth.TokenEnv, p.Auth.TokenFile}, func(s string) bool { return s != "" }) {
+	if p.Auth.TokenEnv != "" || p.Auth.TokenFile != "" {
 		orText(&p.Auth.Username, "x-access-token")
 	}
 }
@@ -136,6 +136,21 @@ func orInt(n *int, otherwise int) {
 // fill puts every default into a decoded file where the file has no value.
 func fill(tree map[string]any) {
 	for _, d := range Defaults() {
-		fillOne(tree, d)
+		fillOne(tree, strings.Split(d.Path, "."), d.Value)
+	}
+}
+
+func fillOne(m map[string]any, keys []string, value any) {
+	last := len(keys) - 1
+	for _, k := range keys[:last] {
+		next, ok := m[k].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			m[k] = next
+		}
+		m = next
+	}
+	if _, ok := m[keys[last]]; !ok {
+		m[keys[last]] = value
 	}
 }

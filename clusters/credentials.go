@@ -1,0 +1,75 @@
+package clusters
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// holdsCredential is the message for everything that would put a secret into Git.
+const holdsCredential = "holds a credential, and this file goes to Git"
+
+// Shapes of credentials. The first group, where there is one, is the secret itself.
+var credentialShapes = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(?:password|passwd|pwd)(?:\s*=|["']\s*[=:])\s*["']?([^\s"'&;,]+)`), // key=value, JSON
+	regexp.MustCompile(`(?i)\bpassword\s+'([^']+)'`),                                           // SQL
+	regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@`),                      // URL
+	regexp.MustCompile(`\bmd5[0-9a-fA-F]{32}\b|SCRAM-SHA-256\$`),                               // password verifiers
+	regexp.MustCompile(`(?m)^\s*"[^"]+"\s+"[^"]+"`),                                            // a line of userlist.txt
+	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
+}
+
+// reference is a secret by name: a variable of the shell or of Kubernetes, or a parameter of a query.
+var reference = regexp.MustCompile(`^\$(\(|\{|[A-Za-z_0-9])`)
+
+// isCredential tells whether a text contains a secret.
+func isCredential(text string) bool {
+	for _, shape := range credentialShapes {
+		for _, m := range shape.FindAllStringSubmatch(text, -1) {
+			if len(m) == 1 || !reference.MatchString(m[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// credentials looks at every text of the file: everything in it ends in Git.
+func (r *report) credentials(tree map[string]any) { r.searchMap(tree, "") }
+
+func (r *report) searchMap(m map[string]any, at string) {
+	for _, k := range keys(m) {
+		r.search(m[k], join(at, k))
+	}
+}
+
+func (r *report) search(v any, at string) {
+	switch v := v.(type) {
+	case string:
+		if isCredential(v) {
+			r.refuse(at, holdsCredential, "name a Secret, a file or an environment variable instead")
+			r.bad[at] = true
+		}
+	case []any:
+		for i, item := range v {
+			r.search(item, fmt.Sprintf("%s[%d]", at, i))
+		}
+	case map[string]any:
+		r.searchMap(v, at)
+	}
+}
+
+// environment looks for variables of sidecars that are passwords by name.
+func (r *report) environment(at string, containers []Object) {
+	for i, c := range containers {
+		env, _ := c["env"].([]any)
+		for j, item := range env {
+			v, _ := item.(map[string]any)
+			name, _ := v["name"].(string)
+			value, _ := v["value"].(string)
+			if strings.Contains(strings.ToUpper(name), "PASSW") && value != "" && !reference.MatchString(value) {
+				r.refuse(fmt.Sprintf("%s[%d].env[%d].value", at, i, j), holdsCredential, "use valueFrom.secretKeyRef")
+			}
+		}
+	}
+}

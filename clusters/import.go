@@ -1,0 +1,3 @@
+package clusters
+
+const importKind = "PgBouncerAurora"

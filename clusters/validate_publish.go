@@ -1,0 +1,106 @@
+package clusters
+
+import (
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+func (r *report) publish(p Publish) {
+	const at = "spec.publish"
+	r.repository(at+".repository", p.Repository)
+	r.branch(at+".branch", p.Branch)
+	r.directory(at+".path", p.Path)
+	r.person(at+".author", p.Author)
+	r.person(at+".committer", p.Committer)
+	r.trailers(at+".trailers", p.Trailers)
+	r.gitAuth(at+".auth", p.Auth)
+	r.policy(at+".policy.config", p.Policy.Config)
+	r.policy(at+".policy.failover", p.Policy.Failover)
+	r.policy(at+".policy.membership", p.Policy.Membership)
+	r.policy(at+".policy.scale", p.Policy.Scale)
+}
+
+func (r *report) policy(at, policy string) {
+	if policy == "pullRequest" {
+		r.wrong(at, "needs a forge, which this version does not know", `use "commit"`)
+	}
+}
+
+// repository allows the transports there are. Userinfo is a credential over http, a login name over ssh.
+func (r *report) repository(at, url string) {
+	scheme, rest, isURL := strings.Cut(url, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	switch {
+	case strings.ContainsAny(url, " ") || strings.HasPrefix(url, "-"):
+		r.wrong(at, "is not a repository's address", "a URL with https, http, ssh or file, an scp-like address, or a path")
+	case isURL && !slices.Contains([]string{"file", "http", "https", "ssh"}, scheme):
+		r.wrong(at, "has an unknown transport", "https, http, ssh or file")
+	case strings.HasPrefix(scheme, "http") && isURL && strings.Contains(host, "@"):
+		r.wrong(at, "holds a credential, and this file goes to Git", "take what stands before the @ out and use spec.publish.auth")
+	}
+}
+
+// badBranch is what Git refuses in the name of a reference.
+var badBranch = regexp.MustCompile(`^[-/.]|[/.]$|\.\.|//|/\.|@\{|^@$|[ ~^:?*\[\\]|\.lock(/|$)`)
+
+func (r *report) branch(at, name string) {
+	if badBranch.MatchString(name) {
+		r.wrong(at, "is not the name of a branch", "such as main, without refs/heads/")
+	}
+}
+
+// directory wants a path below the repository's root, which never can be Git's own.
+func (r *report) directory(at, dir string) {
+	if dir == "" {
+		return
+	}
+	isGit := func(part string) bool { return strings.EqualFold(part, ".git") }
+	if dir == "." || !fs.ValidPath(dir) || strings.Contains(dir, `\`) || slices.ContainsFunc(strings.Split(dir, "/"), isGit) {
+		r.wrong(at, "is not a directory below the repository's root", "relative, with slashes, without . and ..: clusters/example-pg")
+	}
+}
+
+func (r *report) person(at string, p Person) {
+	if strings.ContainsAny(p.Name, "<>") {
+		r.wrong(at+".name", "must not have angle brackets", "the email address has its own key")
+	}
+	if strings.ContainsAny(p.Email, "<> ") {
+		r.wrong(at+".email", "is not an email address", "without angle brackets and spaces")
+	}
+}
+
+var trailerKey = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
+
+func (r *report) trailers(at string, trailers map[string]string) {
+	for _, k := range keys(trailers) {
+		switch {
+		case !trailerKey.MatchString(k):
+			r.wrong(join(at, k), "is not the key of a trailer", "letters, digits and hyphens")
+		case strings.HasPrefix(strings.ToLower(k), "poolwright-"):
+			r.wrong(join(at, k), "is one of poolwright's own trailers", "choose another key")
+		case hasControl(trailers[k]) || strings.TrimSpace(trailers[k]) == "":
+			r.wrong(join(at, k), "must be one line of text", "")
+		}
+	}
+}
+
+func (r *report) gitAuth(at string, a GitAuth) {
+	r.variable(at+".tokenEnv", a.TokenEnv)
+	r.variable(at+".passwordEnv", a.PasswordEnv)
+	used := []string{}
+	for _, s := range [][2]string{
+		{"tokenEnv", a.TokenEnv}, {"tokenFile", a.TokenFile}, {"passwordEnv", a.PasswordEnv}, {"passwordFile", a.PasswordFile},
+	} {
+		if s[1] != "" {
+			used = append(used, s[0])
+		}
+	}
+	if len(used) > 1 {
+		r.wrong(at+"."+used[1], "is a second credential, besides "+used[0], "keep one of "+strings.Join(used, ", "))
+	}
+	if a.Username == "" && (a.PasswordEnv != "" || a.PasswordFile != "") {
+		r.wrong(at+".username", "is required with a password", "")
+	}
+}
