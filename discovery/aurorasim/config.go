@@ -39,6 +39,9 @@ type Config struct {
 	RestartDelay time.Duration
 	// DNSLag is from a promotion until the writer's cluster endpoint follows it. 0: at once.
 	DNSLag time.Duration
+	// InMemory makes no sockets: Dial alone connects, by pipes, and a reset is an end of file. It is for tests in a
+	// testing/synctest bubble, whose clock stands still while anything waits for a socket. Addresses only look like such.
+	InMemory bool
 	// Now is the databases' clock. Default time.Now. Delays always run on the real clock.
 	Now func() time.Time
 }
@@ -99,6 +102,7 @@ type Cluster struct {
 	turn     int // of the reader endpoint
 	born     int // machines made so far: gives resource ids
 	pids     uint32
+	ports    int // made up so far, when in memory
 	timers   map[*time.Timer]struct{}
 	changed  chan struct{} // closed and replaced at every change
 	closed   bool

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,52 +113,52 @@ func (c *Cluster) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
+	if p, ok := target.(*pipes); ok {
+		return p.dial(ctx)
+	}
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp", target)
+	return d.DialContext(ctx, "tcp", target.Addr().String())
 }
 
-// target is the listener that addr means. It refuses by itself for one that is closed: its port may belong to somebody else now.
-func (c *Cluster) target(addr string) (string, error) {
+// target is the listener that addr means. A closed one is refused here: its port may belong to another process by now.
+func (c *Cluster) target(addr string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := c.listening(addr)
-	if n == nil {
-		for _, l := range c.fronts {
-			if addr == l.Addr().String() {
-				return addr, nil
-			}
-		}
-		if n, err = c.resolve(host); err != nil {
-			return "", err
-		}
-		if port != strconv.Itoa(c.cfg.Port) {
-			return "", refused()
+	for _, l := range c.fronts {
+		if addr == l.Addr().String() {
+			return l, nil
 		}
 	}
+	i := slices.IndexFunc(c.members, func(n *node) bool { return n.addr == addr })
+	if i >= 0 {
+		return c.members[i].port()
+	}
+	n, err := c.resolve(host)
+	if err != nil {
+		return nil, err
+	}
+	if port != strconv.Itoa(c.cfg.Port) {
+		return nil, refused()
+	}
+	return n.port()
+}
+
+func (n *node) port() (net.Listener, error) {
 	if n.listener == nil {
-		return "", refused()
+		return nil, refused()
 	}
-	return n.addr, nil
+	return n.listener, nil
 }
 
 func refused() error { return os.NewSyscallError("connect", syscall.ECONNREFUSED) }
 
-func (c *Cluster) listening(addr string) *node {
-	for _, n := range c.members {
-		if n.addr == addr {
-			return n
-		}
-	}
-	return nil
-}
-
 // openFront listens for a cluster endpoint. c.mu is held.
 func (c *Cluster) openFront(e Endpoint) error {
-	l, err := net.Listen("tcp", anyAddr)
+	l, err := c.listen(anyAddr)
 	if err != nil {
 		return fmt.Errorf("listening for a cluster endpoint: %w", err)
 	}

@@ -37,26 +37,30 @@ func (s *session) step() error {
 	switch m := m.(type) {
 	case *pgproto3.Terminate:
 		return errGone
-	case *pgproto3.Query:
-		return s.simple(m.String)
 	case *pgproto3.Sync:
-		s.skipping = false
-		if !s.tx.open {
-			clear(s.portals)
+		return s.sync()
+	case *pgproto3.Query:
+		if !s.skipping {
+			return s.simple(m.String)
 		}
-		s.ready()
-		return s.flush()
 	case *pgproto3.Flush:
 		return s.flush()
-	}
-	if s.skipping {
-		return nil
-	}
-	if err := s.extended(m); err != nil {
-		s.fail(err)
-		s.skipping = true
+	default:
+		if !s.skipping {
+			s.extended(m)
+		}
 	}
 	return nil
+}
+
+// sync ends a batch of the extended protocol.
+func (s *session) sync() error {
+	s.skipping = false
+	if !s.tx.open {
+		clear(s.portals)
+	}
+	s.ready()
+	return s.flush()
 }
 
 // refuseMessage tells the client that its bytes are no message, unless it is gone.
@@ -93,26 +97,29 @@ func newError(code, format string, args ...any) error {
 
 // simple runs a query string: all statements until the first error.
 func (s *session) simple(sql string) error {
-	if err := s.simpleStatements(sql); err != nil {
+	if err := s.statementsOf(sql); err != nil {
 		s.fail(err)
 	}
 	s.ready()
 	return s.flush()
 }
 
-func (s *session) simpleStatements(sql string) error {
+func (s *session) statementsOf(sql string) error {
 	statements, err := minisql.Parse(sql)
 	if err != nil {
 		return err
 	}
+	if late := s.delay(s.statementTimeout()); late != nil {
+		return late
+	}
 	for _, st := range statements {
-		rows, tag, err := s.run1(st)
-		if err != nil {
-			return err
-		}
 		if st.Kind == minisql.Empty {
 			s.be.Send(&pgproto3.EmptyQueryResponse{})
 			continue
+		}
+		rows, tag, err := s.perform(st)
+		if err != nil {
+			return err
 		}
 		if st.Kind == minisql.Query {
 			s.be.Send(describe(st.Columns, nil))
@@ -125,11 +132,8 @@ func (s *session) simpleStatements(sql string) error {
 	return nil
 }
 
-// run1 runs one statement and gives its rows and command tag.
-func (s *session) run1(st minisql.Statement) (rows [][]any, tag string, err error) {
-	if late := s.delay(s.statementTimeout()); late != nil {
-		return nil, "", late
-	}
+// perform runs one statement and gives its rows and command tag.
+func (s *session) perform(st minisql.Statement) (rows [][]any, tag string, err error) {
 	if s.tx.failed && st.Kind != minisql.Commit && st.Kind != minisql.Rollback {
 		return nil, "", newError("25P02", "current transaction is aborted, commands ignored until end of transaction block")
 	}
@@ -140,7 +144,7 @@ func (s *session) run1(st minisql.Statement) (rows [][]any, tag string, err erro
 			return rows, fmt.Sprintf("SELECT %d", len(rows)), nil
 		}
 	case minisql.Set:
-		err = s.set(st)
+		err = s.set(st.Name, st.Value, st.Default)
 	case minisql.Write:
 		if env.ReadOnly {
 			err = newError("25006", "cannot execute %s in a read-only transaction", st.Verb)
@@ -149,18 +153,6 @@ func (s *session) run1(st minisql.Statement) (rows [][]any, tag string, err erro
 		return nil, s.transact(st, env), nil
 	}
 	return rows, st.Tag, err
-}
-
-func (s *session) set(st minisql.Statement) error {
-	if !settable(st.Name) {
-		return newError("42704", "unrecognized configuration parameter %q", st.Name)
-	}
-	if st.Default {
-		delete(s.settings, st.Name)
-		return nil
-	}
-	s.settings[st.Name] = st.Value
-	return nil
 }
 
 // transact begins and ends transaction blocks, and gives the tag.
@@ -241,6 +233,9 @@ func (s *session) sendRows(columns []minisql.Column, rows [][]any, formats []int
 func encode(types *pgtype.Map, t minisql.Type, format int16, v any) ([]byte, error) {
 	if v == nil {
 		return nil, nil
+	}
+	if t == minisql.TimestampTZ && format == pgtype.TextFormatCode {
+		return []byte(minisql.Print(v)), nil
 	}
 	b, err := types.Encode(uint32(t), format, minisql.Wire(t, v), []byte{})
 	if err != nil {

@@ -19,7 +19,15 @@ type portal struct {
 }
 
 // extended handles the messages of the extended protocol besides Sync and Flush.
-func (s *session) extended(m pgproto3.FrontendMessage) error {
+// After an error all are skipped until Sync.
+func (s *session) extended(m pgproto3.FrontendMessage) {
+	if err := s.extendedMessage(m); err != nil {
+		s.fail(err)
+		s.skipping = true
+	}
+}
+
+func (s *session) extendedMessage(m pgproto3.FrontendMessage) error {
 	switch m := m.(type) {
 	case *pgproto3.Parse:
 		return s.parse(m)
@@ -114,7 +122,10 @@ func (s *session) execute(m *pgproto3.Execute) error {
 		return nil
 	}
 	if !p.ran {
-		rows, tag, err := s.run1(p.statement)
+		if late := s.delay(s.statementTimeout()); late != nil {
+			return late
+		}
+		rows, tag, err := s.perform(p.statement)
 		if err != nil {
 			return err
 		}

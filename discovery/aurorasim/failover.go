@@ -65,6 +65,9 @@ func (c *Cluster) Failover(target string) error {
 // writer is a reader from then on and keeps its sessions, which are stale now.
 func (c *Cluster) Promote(name string) error {
 	return c.with(name, func(n *node) error {
+		if n.phase != up {
+			return fmt.Errorf("promoting %s: it is not up", name)
+		}
 		c.promote(n)
 		return nil
 	})
@@ -80,7 +83,11 @@ func (c *Cluster) Demote() {
 
 func (c *Cluster) promote(n *node) {
 	c.writer, c.headless = n, false
-	c.after(c.cfg.DNSLag, func() { c.named = c.writer })
+	lag := c.cfg.DNSLag
+	if c.named == nil {
+		lag = 0 // a cluster is created with its name
+	}
+	c.after(lag, func() { c.named = c.writer })
 }
 
 // failOver promotes the first live reader after FailoverDelay, unless the lost writer is back by then.
@@ -103,8 +110,10 @@ func (c *Cluster) promoteReader() {
 		c.writer = nil
 		return
 	}
-	c.members[i].nextLife() // a promotion is a restart of the process
-	c.promote(c.members[i])
+	n := c.members[i]
+	n.nextLife() // a promotion is a restart of the process
+	n.started = c.cfg.Now()
+	c.promote(n)
 }
 
 // comeUp ends a start. When the cluster has lost its writer for good, this is the next one.

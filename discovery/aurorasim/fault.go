@@ -138,6 +138,7 @@ func (c *Cluster) Inject(instance string, f Fault, options ...Option) error {
 			return fmt.Errorf("injecting into %s: no such fault: %d", instance, f)
 		}
 		n.setFault(f, newSetting(f, options...))
+		n.settle()
 		return nil
 	})
 }
@@ -153,7 +154,6 @@ func (n *node) setFault(f Fault, s setting) {
 	if f == StartingUp && !n.silent() {
 		n.cut()
 	}
-	n.settle()
 }
 
 // Clear ends faults of an instance; without any named, all. Sessions that were

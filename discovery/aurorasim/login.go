@@ -2,7 +2,10 @@ package aurorasim
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -23,9 +26,7 @@ func (s *session) login() error {
 	if err := s.admit(); err != nil {
 		return err
 	}
-	if first.ProtocolVersion != pgproto3.ProtocolVersion30 || hasProtocolOption(first.Parameters) {
-		s.be.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: 0, UnrecognizedOptions: protocolOptions(first.Parameters)})
-	}
+	s.negotiate(first)
 	if err := s.authenticate(); err != nil {
 		return err
 	}
@@ -126,43 +127,38 @@ func (s *session) authenticate() error {
 
 // startupSettings applies the parameters of the startup message, the options of libpq included.
 func (s *session) startupSettings(parameters map[string]string) error {
-	for name, value := range parameters {
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		var err error
 		switch {
-		case name == "user" || name == "database" || strings.HasPrefix(name, "_pq_."):
-			continue
+		case name == "user" || name == "database" || strings.HasPrefix(name, protocolOption):
 		case name == "options":
-			if !s.options(value) {
-				return s.fatal("42601", fmt.Sprintf("invalid command-line argument for server process: %s", value))
-			}
-			continue
-		case !settable(name):
-			return s.fatal("42704", fmt.Sprintf("unrecognized configuration parameter %q", name))
+			err = s.options(parameters[name])
+		default:
+			err = s.set(name, parameters[name], false)
 		}
-		s.settings[strings.ToLower(name)] = value
+		var refused *pgError
+		if errors.As(err, &refused) {
+			return s.fatal(refused.code, refused.message)
+		}
 	}
 	return nil
 }
 
 // options applies "-c name=value" and "--name=value" pairs.
-func (s *session) options(text string) bool {
-	words := strings.Fields(text)
-	for len(words) > 0 {
-		var pair string
+func (s *session) options(text string) error {
+	text = strings.ReplaceAll(text, "-c ", "-c")
+	for _, option := range strings.Fields(text) {
+		name, value, ok := strings.Cut(option, "=")
 		switch {
-		case words[0] == "-c" && len(words) > 1:
-			pair, words = words[1], words[2:]
-		case strings.HasPrefix(words[0], "-c"), strings.HasPrefix(words[0], "--"):
-			pair, words = words[0][2:], words[1:]
+		case ok && strings.HasPrefix(name, "-c"), ok && strings.HasPrefix(name, "--"):
+			if err := s.set(name[2:], value, false); err != nil {
+				return err
+			}
 		default:
-			return false
+			return newError("42601", "invalid command-line argument for server process: %s", option)
 		}
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || !settable(name) {
-			return false
-		}
-		s.settings[strings.ToLower(name)] = value
 	}
-	return true
+	return nil
 }
 
 // welcome reports what PostgreSQL reports after a login.
@@ -178,16 +174,18 @@ func (s *session) welcome() {
 
 func (s *session) ready() { s.be.Send(&pgproto3.ReadyForQuery{TxStatus: s.tx.status()}) }
 
-func hasProtocolOption(parameters map[string]string) bool {
-	return len(protocolOptions(parameters)) > 0
-}
+// protocolOption begins the names of parameters that ask for protocol extensions. None is known here.
+const protocolOption = "_pq_."
 
-func protocolOptions(parameters map[string]string) []string {
-	var options []string
-	for name := range parameters {
-		if strings.HasPrefix(name, "_pq_.") {
-			options = append(options, name)
+// negotiate tells a client that wants more than protocol 3.0 that there is no more.
+func (s *session) negotiate(m *pgproto3.StartupMessage) {
+	var unknown []string
+	for _, name := range slices.Sorted(maps.Keys(m.Parameters)) {
+		if strings.HasPrefix(name, protocolOption) {
+			unknown = append(unknown, name)
 		}
 	}
-	return options
+	if m.ProtocolVersion != pgproto3.ProtocolVersion30 || unknown != nil {
+		s.be.Send(&pgproto3.NegotiateProtocolVersion{NewestMinorProtocol: pgproto3.ProtocolVersion30, UnrecognizedOptions: unknown})
+	}
 }

@@ -21,16 +21,16 @@ func (c *Cluster) AddInstance(name string, faults ...Fault) error {
 		return fmt.Errorf("adding instance %q: the name is empty or taken", name)
 	}
 	n := &node{c: c, name: name, addr: anyAddr, sessions: map[*session]struct{}{}, faults: map[Fault]setting{}}
-	for _, f := range faults {
-		n.faults[f] = newSetting(f)
-	}
 	n.zone = c.cfg.Zones[len(c.members)%len(c.cfg.Zones)]
 	c.newMachine(n)
+	c.members = append(c.members, n)
+	for _, f := range faults {
+		n.setFault(f, newSetting(f))
+	}
 	n.settle()
 	if n.listener == nil && !n.has(Refuse) {
 		return fmt.Errorf("adding instance %s: no port on %s to listen on", name, anyAddr)
 	}
-	c.members = append(c.members, n)
 	if c.writer == nil {
 		c.promote(n)
 	}

@@ -83,9 +83,9 @@ func (n *node) settle() {
 // open listens on the address it had before; when somebody else has taken that
 // meanwhile, on a new one; when there is none at all, its port refuses.
 func (n *node) open() {
-	l, err := net.Listen("tcp", n.addr)
+	l, err := n.c.listen(n.addr)
 	if err != nil {
-		l, err = net.Listen("tcp", anyAddr)
+		l, err = n.c.listen(anyAddr)
 	}
 	if err != nil {
 		return

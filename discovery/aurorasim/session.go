@@ -106,11 +106,12 @@ func abort(conn net.Conn) {
 var errGone = errors.New("the session is over")
 
 // pass waits while the node is silent. It is called before any byte is sent.
-// The second result is what the node is to say instead, if anything.
+// garbage is true when the node is to send anything but that.
 func (s *session) pass() (garbage bool, err error) {
 	for {
 		s.c.mu.Lock()
-		silent, gone, changed := s.node.silent(), s.life != s.node.life, s.c.changed
+		silent, changed := s.node.silent(), s.c.changed
+		gone := s.life != s.node.life || s.node.phase == down
 		garbage = s.node.has(Garbage)
 		s.c.mu.Unlock()
 		switch {
@@ -147,6 +148,10 @@ func (s *session) delay(limit time.Duration) *pgError {
 	s.c.mu.Lock()
 	slow, ok := s.node.faults[Slow]
 	s.c.mu.Unlock()
+	select {
+	case <-s.cancel: // one that came too late for the statement it meant
+	default:
+	}
 	if !ok {
 		return nil
 	}

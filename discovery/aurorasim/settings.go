@@ -1,7 +1,6 @@
 package aurorasim
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +17,6 @@ func defaults() map[string]string {
 		"standard_conforming_strings": "on", "statement_timeout": "0", "tcp_keepalives_idle": "0", "timezone": "UTC",
 		"default_transaction_read_only": "off",
 	}
-}
-
-func settable(name string) bool {
-	_, ok := defaults()[strings.ToLower(name)]
-	return ok
 }
 
 // reported are the settings that a client is told after login.
@@ -83,7 +77,7 @@ func (s *session) readOnly(me self) bool {
 		return *s.tx.readOnly
 	}
 	if v, ok := s.settings["default_transaction_read_only"]; ok {
-		return slices.Contains([]string{"on", "true", "yes", "1"}, strings.ToLower(v))
+		return v == "on"
 	}
 	return me.readOnly
 }
@@ -105,12 +99,47 @@ func (s *session) env() *minisql.Env {
 	}
 }
 
+// set changes a setting of this session.
+func (s *session) set(name, value string, toDefault bool) error {
+	name = strings.ToLower(name)
+	if _, ok := defaults()[name]; !ok {
+		return newError("42704", "unrecognized configuration parameter %q", name)
+	}
+	if toDefault {
+		delete(s.settings, name)
+		return nil
+	}
+	v, err := normal(name, value)
+	if err != nil {
+		return newError("22023", "invalid value for parameter %q: %q", name, value)
+	}
+	s.settings[name] = v
+	return nil
+}
+
+// normal checks the values that mean something here and gives them their normal form.
+func normal(name, value string) (string, error) {
+	switch name {
+	case "default_transaction_read_only":
+		b, err := minisql.ParseBool(value)
+		return onOff(b), err
+	case "statement_timeout":
+		_, err := timeout(value)
+		return value, err
+	}
+	return value, nil
+}
+
+// timeout reads milliseconds, or a number with a unit: "100ms", "5s", "1min".
+func timeout(value string) (time.Duration, error) {
+	if ms, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(ms) * time.Millisecond, nil
+	}
+	return time.ParseDuration(strings.Replace(value, "min", "m", 1))
+}
+
 // statementTimeout is the session's, 0 for none.
 func (s *session) statementTimeout() time.Duration {
-	v := s.settings["statement_timeout"]
-	if ms, err := strconv.Atoi(v); err == nil {
-		return time.Duration(ms) * time.Millisecond
-	}
-	d, _ := time.ParseDuration(v) // "5s", "100ms"
+	d, _ := timeout(s.settings["statement_timeout"]) // it was checked when it was set; none is 0
 	return d
 }

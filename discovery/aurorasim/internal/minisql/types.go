@@ -109,7 +109,7 @@ func convert(v any, from, to Type) (any, error) {
 			return float64(i), nil
 		}
 	case Text:
-		return toText(v), nil
+		return Print(v), nil
 	}
 	return v, nil
 }
@@ -164,12 +164,7 @@ func inRange(v int64, t Type) (any, error) {
 func fromText(s string, to Type) (any, error) {
 	switch to {
 	case Bool:
-		switch strings.ToLower(s) {
-		case "on", "true", "t", "yes", "y", "1":
-			return true, nil
-		case "off", "false", "f", "no", "n", "0":
-			return false, nil
-		}
+		return ParseBool(s)
 	case Int4, Int8:
 		if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 			return inRange(i, to)
@@ -192,6 +187,17 @@ func fromText(s string, to Type) (any, error) {
 	return nil, refuse("22P02", "invalid input syntax for type %s: %q", to, s)
 }
 
+// ParseBool reads a boolean as PostgreSQL's input function does, without abbreviations.
+func ParseBool(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "on", "true", "t", "yes", "y", "1":
+		return true, nil
+	case "off", "false", "f", "no", "n", "0":
+		return false, nil
+	}
+	return false, refuse("22P02", "invalid input syntax for type boolean: %q", s)
+}
+
 // interval reads "300 seconds", "1 min" and the like: one quantity, one unit no longer than a day.
 func interval(s string) (time.Duration, bool) {
 	quantity, unit, _ := strings.Cut(s, " ")
@@ -207,7 +213,8 @@ func interval(s string) (time.Duration, bool) {
 	return time.Duration(q * float64(u)), ok
 }
 
-func toText(v any) string {
+// Print is a value as text, as PostgreSQL prints it in UTC.
+func Print(v any) string {
 	switch v := v.(type) {
 	case bool:
 		return strconv.FormatBool(v)
