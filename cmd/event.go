@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/plan"
+)
+
+// Event is one change of a cluster's state, as told to people. There is none per look.
+type Event struct {
+	At      time.Time
+	Cluster string
+	Kind    EventKind
+	// Detail is one line for people.
+	Detail string
+	// Topology and Plan are what the event is about; zero when it is about neither.
+	Topology discovery.Topology
+	Plan     plan.Plan
+	// Commits that landed, oldest first, with their messages.
+	Commits  []string
+	Messages []string
+	Err      error
+}
+
+// EventKind is the closed set of events.
+type EventKind uint8
+
+// The events, in the order in which a failover tells them.
+const (
+	WriterLost   EventKind = iota + 1 // the idle connection to the writer broke
+	WindowOpened                      // looking every FastInterval from now on
+	Doubted                           // the topology is not to be trusted; nothing changes
+	Trusted                           // it is again, or for the first time
+	Decided                           // something is to be done, or held
+	Committed                         // Git has it
+	WindowClosed                      // back to the normal interval
+	GitFailed                         // Git could not be read or written; tried again
+	GitBack                           // and now it could
+	Standing                          // the Cluster file or the tree cannot be used; this cluster stands still
+	Moving                            // and now they can
+)
+
+var eventNames = [...]string{
+	WriterLost: "writer-lost", WindowOpened: "window-opened", Doubted: "doubted", Trusted: "trusted",
+	Decided: "decided", Committed: "committed", WindowClosed: "window-closed", GitFailed: "git-failed",
+	GitBack: "git-back", Standing: "standing", Moving: "moving",
+}
+
+func (k EventKind) String() string { return eventNames[k] }
+
+// level of the log line: what needs eyes is a warning.
+func (e Event) level() slog.Level {
+	switch e.Kind {
+	case WriterLost, Doubted, GitFailed, Standing:
+		return slog.LevelWarn
+	case Decided:
+		if e.Plan.Action == plan.Hold {
+			return slog.LevelWarn
+		}
+	}
+	return slog.LevelInfo
+}
+
+// logEvents says events as log lines, one each.
+func logEvents(log *slog.Logger) func(Event) {
+	return func(e Event) {
+		attrs := []slog.Attr{slog.String("cluster", e.Cluster)}
+		if e.Detail != "" {
+			attrs = append(attrs, slog.String("detail", e.Detail))
+		}
+		if len(e.Commits) > 0 {
+			attrs = append(attrs, slog.String("commits", strings.Join(e.Commits, " ")))
+		}
+		if e.Err != nil {
+			attrs = append(attrs, slog.String("error", e.Err.Error()))
+		}
+		log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
+	}
+}

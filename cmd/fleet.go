@@ -1,0 +1,83 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/poolwright/poolwright/gitsync"
+)
+
+// fleet is all clusters of one process and the lanes that they share.
+type fleet struct {
+	outside outside
+	say     func(Event)
+
+	mu    sync.Mutex
+	lanes map[string]*lane
+	ctx   context.Context // ends the lanes, after the clusters
+}
+
+// runFleet keeps the clusters of these files until ctx ends, and returns when
+// what was under way is finished.
+func runFleet(ctx context.Context, world outside, files []string, say func(Event)) {
+	lanes, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, ctx: lanes}
+	var all sync.WaitGroup
+	for _, path := range files {
+		all.Go(func() { f.keep(ctx, path) })
+	}
+	all.Wait()
+}
+
+// keep keeps one cluster.
+func (f *fleet) keep(ctx context.Context, path string) {
+	eyes := &lookout{outside: f.outside, ctx: ctx}
+	defer eyes.close()
+	file := &declarationFile{path: path}
+	r := &Reconciler{Name: path, Declare: file.read, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
+	r.Run(ctx)
+}
+
+// Read reads a cluster's directory through its lane.
+func (f *fleet) Read(ctx context.Context, d declaration) (gitsync.Base, error) {
+	l, err := f.lane(d)
+	if err != nil {
+		return gitsync.Base{}, err
+	}
+	return l.Read(ctx, d.Dir())
+}
+
+// Submit publishes through the cluster's lane.
+func (f *fleet) Submit(ctx context.Context, d declaration, edit gitsync.Edit) gitsync.Receipt {
+	l, err := f.lane(d)
+	if err != nil {
+		return gitsync.Receipt{Err: err}
+	}
+	return l.Submit(ctx, edit)
+}
+
+// lane returns the lane of a declaration. Clusters with the same repository,
+// branch, credentials and identity share one.
+func (f *fleet) lane(d declaration) (*lane, error) {
+	p := d.Cluster.Spec.Publish
+	key, err := json.Marshal([]any{p.Repository, p.Branch, p.Auth, p.Author, p.Committer})
+	if err != nil {
+		return nil, fmt.Errorf("comparing repositories: %w", err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l, ok := f.lanes[string(key)]; ok {
+		return l, nil
+	}
+	git, err := publisher(d)
+	if err != nil {
+		return nil, err
+	}
+	l := newLane(git)
+	f.lanes[string(key)] = l
+	go l.run(f.ctx)
+	return l, nil
+}

@@ -1,0 +1,110 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/poolwright/poolwright/gitsync"
+)
+
+// gather is how long routine edits wait for others to come along, so that
+// clusters which change together share one push.
+const gather = 50 * time.Millisecond
+
+// lane is the one writer of a (repository, branch) in this process. Edits that
+// arrive while a push is under way go together into the next one; an urgent
+// edit does not wait to gather.
+type lane struct {
+	git   gitsync.Publisher
+	edits chan ticket
+}
+
+// ticket is one edit on its way.
+type ticket struct {
+	edit gitsync.Edit
+	done chan<- gitsync.Receipt
+}
+
+var errClosing = errors.New("publishing: shutting down")
+
+func newLane(git gitsync.Publisher) *lane { return &lane{git: git, edits: make(chan ticket)} }
+
+// Read returns dir at the branch's present head.
+func (l *lane) Read(ctx context.Context, dir string) (gitsync.Base, error) {
+	return l.git.Read(ctx, dir)
+}
+
+// Submit publishes one edit, with others when there are some.
+func (l *lane) Submit(ctx context.Context, edit gitsync.Edit) gitsync.Receipt {
+	done := make(chan gitsync.Receipt, 1)
+	select {
+	case l.edits <- ticket{edit, done}:
+	case <-ctx.Done():
+		return gitsync.Receipt{Err: errors.Join(errClosing, ctx.Err())}
+	}
+	return <-done
+}
+
+// run serves the lane until ctx ends. What has been accepted is finished first.
+func (l *lane) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case first := <-l.edits:
+			l.publish(context.WithoutCancel(ctx), l.collect(first))
+		}
+	}
+}
+
+// collect waits for company, unless somebody is in a hurry.
+func (l *lane) collect(first ticket) []ticket {
+	batch := []ticket{first}
+	timer := time.NewTimer(gather)
+	defer timer.Stop()
+	for !batch[len(batch)-1].edit.Urgent {
+		select {
+		case next := <-l.edits:
+			batch = append(batch, next)
+		case <-timer.C:
+			return batch
+		}
+	}
+	return l.waiting(batch)
+}
+
+// waiting adds those who stand at the door already.
+func (l *lane) waiting(batch []ticket) []ticket {
+	for {
+		select {
+		case next := <-l.edits:
+			batch = append(batch, next)
+		default:
+			return batch
+		}
+	}
+}
+
+// publishTimeout bounds one batch, retries included.
+const publishTimeout = 2 * time.Minute
+
+func (l *lane) publish(ctx context.Context, batch []ticket) {
+	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
+	defer cancel()
+	edits := make([]gitsync.Edit, len(batch))
+	for i, t := range batch {
+		edits[i] = t.edit
+	}
+	receipts, err := l.git.Publish(ctx, edits)
+	for i, t := range batch {
+		r := gitsync.Receipt{Err: err}
+		if i < len(receipts) {
+			r = receipts[i]
+			if r.Err == nil {
+				r.Err = err
+			}
+		}
+		t.done <- r
+	}
+}

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/plan"
+	"github.com/poolwright/poolwright/render"
+)
+
+// evidence is everything a proposal rests on but the base.
+type evidence struct {
+	Topology discovery.Topology
+	Memory   plan.Memory
+	// Window is true while a failover window is open.
+	Window bool
+	Now    time.Time
+}
+
+// proposal is one decision and what it would change in Git.
+type proposal struct {
+	Plan plan.Plan
+	// Change is empty when the decision writes nothing.
+	Change gitsync.Change
+}
+
+// steps bounds how many commits one look at a cluster can come to: a failover,
+// then overlays, then membership, then the configuration.
+const steps = 4
+
+// propose decides on base and draws what follows, step by step, until nothing
+// differs. It is the one way from evidence to commits: the loop, each retry on
+// a moved head and `diff` use it. It has no side effect.
+func propose(d declaration, base gitsync.Base, e evidence) ([]proposal, error) {
+	var all []proposal
+	for range steps {
+		next, err := proposeOne(d, base, e)
+		if err != nil {
+			return nil, err
+		}
+		if next.Plan.Action == plan.Hold || next.empty() {
+			if len(all) == 0 {
+				all = append(all, next)
+			}
+			return all, nil
+		}
+		all = append(all, next)
+		base.Files = applied(base.Files, next.Change)
+		base.Log = nil // a revert is about the first step only: the next ones stand on new facts
+	}
+	return all, nil
+}
+
+// proposeOne decides once.
+func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) {
+	saw, err := observationOn(d, base, e)
+	if err != nil {
+		return proposal{}, err
+	}
+	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d), e.Now)
+	if decided.Action == plan.Hold {
+		return proposal{Plan: decided}, nil
+	}
+	return drawn(d, base, saw.Declared.State, decided, e.Now)
+}
+
+// observationOn joins what was seen with what base declares.
+func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observation, error) {
+	declared, err := declaredIn(d, base)
+	return plan.Observation{Topology: e.Topology, Declared: declared, Window: e.Window, Pinned: render.Pinned(base.Files)}, err
+}
+
+// drawn draws a decision on base.
+func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.Plan, now time.Time) (proposal, error) {
+	draw := render.Draw
+	if decided.Action == plan.Failover {
+		draw = render.DrawSwitch
+	}
+	tree, err := draw(d.Cluster, decided.Want, render.GivenIn(base.Files))
+	if err != nil {
+		return proposal{}, fmt.Errorf("drawing %s: %w", d.Metadata.Name, err)
+	}
+	put, gone := render.Changes(base.Files, tree, decided.Action == plan.Failover)
+	if len(put)+len(gone) == 0 {
+		return proposal{Plan: decided}, nil
+	}
+	if decided.Action == plan.Keep {
+		decided.Action, decided.Class = plan.Publish, plan.ConfigChange
+	}
+	message, err := render.Message(d.Cluster, decided, declared, d.Spec)
+	if err != nil {
+		return proposal{}, fmt.Errorf("writing the commit message of %s: %w", d.Metadata.Name, err)
+	}
+	change := gitsync.Change{Dir: d.Dir(), Put: put, Delete: gone, Message: message, When: now}
+	return proposal{Plan: decided, Change: change}, nil
+}
+
+func (p proposal) empty() bool { return len(p.Change.Put)+len(p.Change.Delete) == 0 }
+
+// declaredIn reads what Git says about a cluster.
+func declaredIn(d declaration, base gitsync.Base) (plan.Declared, error) {
+	state, err := render.ReadBack(base.Files)
+	if err != nil {
+		return plan.Declared{}, fmt.Errorf("reading %s back: %w", d.Dir(), err)
+	}
+	declared := plan.Declared{State: state}
+	if by, what, ok := gitsync.ReversalOf(base.Log, trailerCluster, d.Metadata.Name); ok {
+		declared.Reverted = plan.Revert{By: by.Hash, Facts: what.Trailers[trailerFacts]}
+	}
+	return declared, nil
+}
+
+// applied is files after change; files itself stays as it is.
+func applied(files gitsync.Files, change gitsync.Change) gitsync.Files {
+	next := make(gitsync.Files, len(files)+len(change.Put))
+	for path, data := range files {
+		next[path] = data
+	}
+	for path, data := range change.Put {
+		next[path] = data
+	}
+	for _, path := range change.Delete {
+		delete(next, path)
+	}
+	return next
+}
+
+// The trailers that are read back.
+const (
+	trailerCluster = "Poolwright-Cluster"
+	trailerFacts   = "Poolwright-Facts"
+)

@@ -1,0 +1,189 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/discovery/aurora"
+	"github.com/poolwright/poolwright/discovery/postgres"
+	"github.com/poolwright/poolwright/discovery/session"
+	"github.com/poolwright/poolwright/gitsync"
+)
+
+// outside is how the world is reached.
+type outside struct {
+	// Secrets is a directory with one directory a mounted Secret.
+	Secrets string
+	// Dial and Lookup replace the network of databases; nil for the real one.
+	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	Now    func() time.Time
+	AWS    *aws
+}
+
+// theWorld is outside as it is for every verb.
+func theWorld() outside {
+	return outside{
+		Secrets: valueOr(os.Getenv("POOLWRIGHT_SECRETS"), "/var/run/secrets/poolwright"),
+		Now:     time.Now,
+		AWS:     newAWS(),
+	}
+}
+
+func valueOr(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// observer asks one cluster's databases.
+type observer interface {
+	Observe(ctx context.Context) discovery.Observation
+	Lost() <-chan struct{}
+	Close()
+}
+
+// observer makes the observer that a declaration asks for.
+func (o outside) observer(d declaration) (observer, error) {
+	ask := d.Cluster.Spec.Discovery
+	credentials, err := o.credentials(ask)
+	if err != nil {
+		return nil, err
+	}
+	config := session.Config{
+		Database: ask.Database, SSLMode: ask.SSLMode, RootCert: ask.SSLRootCert, Credentials: credentials,
+		Timeout: min(time.Duration(ask.Timeout), time.Duration(d.Cluster.Spec.Monitor.Timeout)), Dial: o.Dial, Lookup: o.Lookup,
+	}
+	if ask.Provider == "postgres" {
+		return postgres.New(postgres.Config{Cluster: d.Metadata.Name, Hosts: hostsOf(ask), Port: ask.Port, Session: config, Now: o.Now}), nil
+	}
+	return aurora.New(aurora.Config{
+		Cluster: d.Metadata.Name, Mode: modeOf(ask), Name: ask.ClusterName, Domain: ask.DomainName, Port: ask.Port,
+		Writer: address(ask.ClusterEndpoints.Writer), Reader: address(ask.ClusterEndpoints.Reader),
+		Hosts: hostsOf(ask), Session: config, Now: o.Now,
+	}), nil
+}
+
+func modeOf(ask clusters.Discovery) discovery.Mode {
+	if ask.Mode == "global-secondary" {
+		return discovery.GlobalSecondary
+	}
+	return discovery.Regional
+}
+
+func address(e clusters.Endpoint) session.Address { return session.Address{Host: e.Host, Port: e.Port} }
+
+func hostsOf(ask clusters.Discovery) map[string]session.Address {
+	hosts := map[string]session.Address{}
+	for _, h := range ask.Hosts {
+		hosts[h.Name] = session.Address{Host: h.Host, Port: h.Port}
+	}
+	return hosts
+}
+
+// credentials makes the function that gives each new connection its user and password.
+func (o outside) credentials(ask clusters.Discovery) (func(context.Context, string, int) (string, string, error), error) {
+	given := ask.Credentials
+	switch {
+	case ask.AuthSecretRef != nil:
+		return fromDirectory(filepath.Join(o.Secrets, ask.AuthSecretRef.Name)), nil
+	case given == nil:
+		return fromEnvironment("PGUSER", "PGPASSWORD"), nil
+	case given.File != nil:
+		return fromDirectory(given.File.Directory), nil
+	case given.IAMToken != nil:
+		return o.AWS.tokensFor(*given.IAMToken)
+	case given.Env != nil:
+		return fromEnvironment(given.Env.UserVar, given.Env.PasswordVar), nil
+	}
+	return fromEnvironment("PGUSER", "PGPASSWORD"), nil
+}
+
+func fromEnvironment(user, password string) func(context.Context, string, int) (string, string, error) {
+	return func(context.Context, string, int) (string, string, error) {
+		return os.Getenv(user), os.Getenv(password), nil
+	}
+}
+
+// fromDirectory reads a mounted Secret anew for each connection, so that a rotated one is used at once.
+func fromDirectory(dir string) func(context.Context, string, int) (string, string, error) {
+	return func(context.Context, string, int) (string, string, error) {
+		user, err := readLine(filepath.Join(dir, "username"))
+		if os.IsNotExist(err) {
+			user, err = readLine(filepath.Join(dir, "user"))
+		}
+		if err != nil {
+			return "", "", fmt.Errorf("reading the database user: %w", err)
+		}
+		password, err := readLine(filepath.Join(dir, "password"))
+		if err != nil {
+			return "", "", fmt.Errorf("reading the database password: %w", err)
+		}
+		return user, password, nil
+	}
+}
+
+// readLine reads a small file without its line end.
+func readLine(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	return strings.TrimRight(string(data), "\r\n"), err
+}
+
+// publisher opens the repository that a declaration names.
+func publisher(d declaration) (gitsync.Publisher, error) {
+	p := d.Cluster.Spec.Publish
+	if p.Repository == "" {
+		return nil, exitf(ExitUsage, "set spec.publish.repository in the Cluster file", "opening the repository: none is declared")
+	}
+	options := gitsync.Options{
+		URL: p.Repository, Branch: p.Branch, Auth: gitAuth(p.Auth),
+		Author:    gitsync.Identity{Name: p.Author.Name, Email: p.Author.Email},
+		Committer: gitsync.Identity{Name: p.Committer.Name, Email: p.Committer.Email},
+	}
+	if p.Auth.CAFile != "" {
+		ca, err := os.ReadFile(p.Auth.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("reading the CA file of the repository: %w", err)
+		}
+		options.CA = ca
+	}
+	return gitsync.Open(options)
+}
+
+// gitAuth is nil when nothing is declared.
+func gitAuth(a clusters.GitAuth) gitsync.Auth {
+	switch {
+	case a.SSHKeyFile != "":
+		return gitsync.SSHKey{KnownHosts: a.KnownHostsFile, Key: func(context.Context) (pem, passphrase []byte, err error) {
+			pem, err = os.ReadFile(a.SSHKeyFile)
+			return pem, nil, err
+		}}
+	case a.TokenEnv != "", a.TokenFile != "":
+		return basic(valueOr(a.Username, "x-access-token"), a.TokenEnv, a.TokenFile)
+	case a.PasswordEnv != "", a.PasswordFile != "":
+		return basic(a.Username, a.PasswordEnv, a.PasswordFile)
+	}
+	return nil
+}
+
+// basic reads the password anew for each operation.
+func basic(user, env, file string) gitsync.Basic {
+	return func(context.Context) (string, string, error) {
+		if env != "" {
+			return user, os.Getenv(env), nil
+		}
+		password, err := readLine(file)
+		if err != nil {
+			return "", "", fmt.Errorf("reading the repository's credentials: %w", err)
+		}
+		return user, password, nil
+	}
+}
