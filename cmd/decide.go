@@ -27,7 +27,7 @@ func (PlanCmd) Help() string {
 
 // Run decides and tells.
 func (c PlanCmd) Run(ctx context.Context, std *Stdio) error {
-	o, err := outlook(ctx, c.File, c.SnapshotFlag, c.TreeFlag)
+	o, err := outlook(ctx, c.File, c.SnapshotFlag, c.base)
 	if err != nil {
 		return err
 	}
@@ -41,13 +41,17 @@ func (c PlanCmd) Run(ctx context.Context, std *Stdio) error {
 // prospect is everything that one look at a cluster comes to.
 type prospect struct {
 	declaration
+	look      string // the command that shows the evidence
 	topology  discovery.Topology
 	base      gitsync.Base
 	proposals []proposal
 }
 
+// baser reads what Git has for a cluster.
+type baser func(context.Context, declaration) (gitsync.Base, error)
+
 // outlook goes along the line up to the drawing, once, and writes nothing.
-func outlook(ctx context.Context, file string, snapshot SnapshotFlag, tree TreeFlag) (prospect, error) {
+func outlook(ctx context.Context, file string, snapshot SnapshotFlag, read baser) (prospect, error) {
 	d, err := declare(file)
 	if err != nil {
 		return prospect{}, err
@@ -56,7 +60,7 @@ func outlook(ctx context.Context, file string, snapshot SnapshotFlag, tree TreeF
 	if err != nil {
 		return prospect{}, err
 	}
-	base, err := tree.base(ctx, d)
+	base, err := read(ctx, d)
 	if err != nil {
 		return prospect{}, err
 	}
@@ -65,7 +69,7 @@ func outlook(ctx context.Context, file string, snapshot SnapshotFlag, tree TreeF
 	if err != nil {
 		return prospect{}, err
 	}
-	return prospect{declaration: d, topology: t, base: base, proposals: proposals}, nil
+	return prospect{declaration: d, look: snapshot.command(file), topology: t, base: base, proposals: proposals}, nil
 }
 
 // after is the directory's files once all proposals are in.
@@ -79,7 +83,7 @@ func (o prospect) after() gitsync.Files {
 
 // verdict turns the outlook into an exit code.
 func (o prospect) verdict(exitCode bool) error {
-	if err := untrusted(o.topology, "poolwright discover -f cluster.yaml"); err != nil {
+	if err := untrusted(o.topology, o.look); err != nil {
 		return err
 	}
 	first := o.proposals[0]
@@ -209,4 +213,3 @@ func readerWord(s stepView, m memberView) string {
 	}
 	return "-"
 }
-

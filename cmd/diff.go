@@ -28,7 +28,7 @@ type diffView struct {
 
 // Run draws, compares and tells.
 func (c DiffCmd) Run(ctx context.Context, std *Stdio) error {
-	o, err := outlook(ctx, c.File, c.SnapshotFlag, c.TreeFlag)
+	o, err := outlook(ctx, c.File, c.SnapshotFlag, c.base)
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,13 @@ func report(w io.Writer, err error) int {
 	if exit.Err == nil {
 		return exit.Code
 	}
-	text := strings.TrimRight(err.Error(), "\n")
-	fmt.Fprintf(w, "poolwright: %s\n", strings.ReplaceAll(text, "\n", "\npoolwright: "))
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimRight(line, "\n")
+		if !strings.HasPrefix(line, "hint: ") { // a list of problems brings its own hints
+			line = "poolwright: " + line
+		}
+		fmt.Fprintln(w, line)
+	}
 	if exit.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", exit.Hint)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
@@ -48,3 +50,6 @@ func table(w io.Writer, rows [][]string) error {
 	}
 	return tw.Flush()
 }
+
+// sortedKeys are the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -38,8 +39,8 @@ func (f SnapshotFlag) observe(ctx context.Context, d declaration) (discovery.Obs
 	if err != nil {
 		return seen, fmt.Errorf("reading the snapshot %s: %w", f.Snapshot, err)
 	}
-	if name := clusterName(d); seen.Cluster != "" && seen.Cluster != name {
-		return seen, exitf(ExitUsage, "", "reading the snapshot %s: it is of cluster %q, not of %q", f.Snapshot, seen.Cluster, name)
+	if seen.Cluster != d.Metadata.Name {
+		return seen, exitf(ExitUsage, "", "reading the snapshot %s: it is of cluster %q, not of %q", f.Snapshot, seen.Cluster, d.Metadata.Name)
 	}
 	return seen, nil
 }
@@ -47,15 +48,32 @@ func (f SnapshotFlag) observe(ctx context.Context, d declaration) (discovery.Obs
 // declare reads a Cluster file once.
 func declare(file string) (declaration, error) { return (&declarationFile{path: file}).read() }
 
+// command is what to type to see the evidence.
+func (f SnapshotFlag) command(file string) string {
+	if f.Snapshot == "" {
+		return "poolwright discover -f " + file
+	}
+	return "poolwright discover -f " + file + " --snapshot " + f.Snapshot
+}
+
 // base is what Git has for the cluster: a checkout, the remote, or nothing.
 func (f TreeFlag) base(ctx context.Context, d declaration) (gitsync.Base, error) {
 	switch {
 	case f.Tree != "":
 		return readDir(f.Tree)
 	case d.Cluster.Spec.Publish.Repository != "":
-		return readRemote(ctx, d)
+		return readRepository(ctx, d)
 	}
 	return gitsync.Base{Files: gitsync.Files{}}, nil
+}
+
+// readRepository reads the remote; what is not the declaration's fault is unreachable.
+func readRepository(ctx context.Context, d declaration) (gitsync.Base, error) {
+	base, err := readRemote(ctx, d)
+	if _, known := errors.AsType[*Exit](err); err == nil || known {
+		return base, err
+	}
+	return base, exitf(ExitUnreachable, "add --tree DIR to compare with a checkout", "reading %s: %w", d.Dir(), err)
 }
 
 // untrusted is the error about a topology in doubt; nil when there is none.
