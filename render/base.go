@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/plan"
 )
 
 const (
-	etcDir       = "/etc/pgbouncer"
-	configVolume = "poolwright-config"
+	etcDir = "/etc/pgbouncer"
+	// ConfigVolume holds an instance's ini, and the auth file beside it.
+	ConfigVolume = "poolwright-config"
 	authVolume   = "poolwright-auth"
 	secretKey    = "userlist.txt"
 	// nobody is a user id that needs no entry in the image's passwd.
@@ -25,20 +27,20 @@ const (
 
 // baseView is everything that all instances share.
 type baseView struct {
-	Header                string
-	Cluster, ClusterKey   string
-	Labels, Annotations   []pair
-	ServiceAnnotations    []pair
-	ServiceType           string
-	Replicas, Port        int
-	PodLabels             []pair
-	PodAnnotations        []pair
-	PodSpec, Container    []field
-	Image, IniPath        string
-	PreStop               int
-	VolumeMounts          []any
-	Sidecars, Volumes     []any
-	ConfigVolume          string
+	Header              string
+	Cluster, ClusterKey string
+	Labels, Annotations []pair
+	ServiceAnnotations  []pair
+	ServiceType         string
+	Replicas, Port      int
+	PodLabels           []pair
+	PodAnnotations      []pair
+	PodSpec, Container  []field
+	Image, IniPath      string
+	PreStop             int
+	VolumeMounts        []any
+	Sidecars, Volumes   []any
+	ConfigVolume        string
 }
 
 // field is one optional key of a Kubernetes object.
@@ -75,32 +77,33 @@ func viewBase(c clusters.Cluster) (baseView, error) {
 		ServiceAnnotations: pairs(theirs(c.Metadata.Annotations), theirs(c.Spec.Services.PerInstances.Annotations)),
 		ServiceType:        c.Spec.Services.PerInstances.Type,
 		Replicas:           *p.Replicas, Port: p.ListenPort(),
-		PodLabels:      pairs(theirs(p.Labels), podLabels(c)),
+		PodLabels:      append(pairs(theirs(p.Labels), podLabels(c)), slotLabels()...),
 		PodAnnotations: pairs(theirs(p.Annotations)),
 		PodSpec:        podSpec(p), Container: container(p),
 		Image: p.Image, IniPath: path.Join(etcDir, iniFile), PreStop: preStop,
 		VolumeMounts: append(files.mounts, others(p.VolumeMounts, files.mounts, "name", "mountPath")...),
-		Volumes:      append(files.volumes, others(p.Volumes, append(files.volumes, map[string]any{"name": configVolume}), "name")...),
-		ConfigVolume: configVolume,
-	}
-	for _, s := range p.Sidecars {
-		v.Sidecars = append(v.Sidecars, map[string]any(s))
+		Volumes:      append(files.volumes, others(p.Volumes, append(files.volumes, map[string]any{"name": ConfigVolume}), "name")...),
+		ConfigVolume: ConfigVolume, Sidecars: objects(p.Sidecars),
 	}
 	return v, nil
 }
 
-// podLabels are in every pod from its template, forever: the cluster, and out for every slot. The
-// overlay takes its own slot away and adds the instance.
+// podLabels are in every pod from its template, forever. The overlay adds the instance.
 func podLabels(c clusters.Cluster) map[string]string {
-	labels := map[string]string{
+	return map[string]string{
 		"app.kubernetes.io/name":       "pgbouncer",
 		"app.kubernetes.io/managed-by": "poolwright",
 		LabelCluster:                   LabelValue(c.Metadata.Name),
 	}
-	for n := range Slots {
-		labels[SlotLabel(n)] = SlotOut
+}
+
+// slotLabels say out for every slot, in order. The overlay takes its own away.
+func slotLabels() []pair {
+	list := make([]pair, plan.Slots)
+	for n := range list {
+		list[n] = pair{SlotLabel(n), SlotOut}
 	}
-	return labels
+	return list
 }
 
 // podSpec is the optional and the hardened part of the pod, sorted by key.
@@ -249,7 +252,7 @@ type podFiles struct{ volumes, mounts []any }
 // filesOf mounts the ini and the auth file, which share a directory unless a person moved one,
 // and a writable directory for each path that PgBouncer was told to write to.
 func filesOf(p clusters.PgBouncer) (podFiles, error) {
-	f := podFiles{mounts: []any{mount(configVolume, etcDir, true)}}
+	f := podFiles{mounts: []any{mount(ConfigVolume, etcDir, true)}}
 	auth, err := authFile(p)
 	if err != nil {
 		return f, err

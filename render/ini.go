@@ -190,11 +190,11 @@ func (w *iniWriter) entries(section string, all map[string]settings) {
 	}
 	fmt.Fprintf(&w.out, "\n[%s]\n", section)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if badText(name) || name == "" {
-			w.refuse(section, strconv.Quote(name), "", "empty, not UTF-8, or with a control character")
+		if !entryName.MatchString(name) {
+			w.refuse(section, strconv.Quote(name), "", `PgBouncer reads letters, digits and _.- here, and takes no quotes; entry "*" serves any name`)
 			continue
 		}
-		line := entryName(name) + " ="
+		line := name + " ="
 		for _, key := range slices.SortedFunc(maps.Keys(all[name]), hostFirst) {
 			if value, ok := w.clean(section, name, key, all[name][key]); ok {
 				line += " " + key + "=" + quoted(value)
@@ -213,8 +213,10 @@ func hostFirst(a, b string) int {
 }
 
 var (
-	iniKey     = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
-	plainEntry = regexp.MustCompile(`^([A-Za-z0-9_]+|\*)$`)
+	iniKey = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+	// entryName is what PgBouncer's reader takes left of =, whatever its manual says about quotes:
+	// 1.18 exits at a quoted name.
+	entryName = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\*)$`)
 	// secretText finds a password in a text that is not a SELECT of the column.
 	secretText = regexp.MustCompile(`(?i)password\s*['=]`)
 )
@@ -242,12 +244,4 @@ func quoted(v string) string {
 		return v
 	}
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"
-}
-
-// entryName is a database or user as SQL writes it.
-func entryName(name string) string {
-	if plainEntry.MatchString(name) {
-		return name
-	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
 }

@@ -47,7 +47,7 @@ func viewInstance(c clusters.Cluster, m plan.Member) instanceView {
 		Instance: LabelValue(m.Name), InstanceKey: LabelInstance, OwnSlot: SlotLabel(m.Slot), Resource: m.Resource,
 		ConfigMapLabels:      pairs(objectLabels(c), map[string]string{LabelInstance: LabelValue(m.Name)}),
 		ConfigMapAnnotations: pairs(theirs(c.Metadata.Annotations), map[string]string{argoSyncOptions: withOption(c.Metadata.Annotations[argoSyncOptions], argoPruneLast)}),
-		ConfigVolume:         configVolume,
+		ConfigVolume:         ConfigVolume,
 	}
 	v.Sources = sources(p, v.Name)
 	if len(p.Affinity) == 0 {

@@ -30,8 +30,7 @@ func ourPlace(file string) bool {
 
 // Changes compares a directory's files with a drawing: what to write, and which owned files to
 // delete. A whole drawing removes overlays that it no longer has; a switch removes nothing.
-// A person's file is never overwritten (Foreign names it), and an overlay that holds one is not
-// deleted (Pinned names it).
+// A person's file is never overwritten, and an overlay that holds one is not deleted: Foreign names it.
 func Changes(files map[string][]byte, want Tree, isSwitch bool) (put Tree, gone []string) {
 	put = Tree{}
 	for file, data := range want {
@@ -52,26 +51,35 @@ func Changes(files map[string][]byte, want Tree, isSwitch bool) (put Tree, gone 
 	return put, gone
 }
 
-// Foreign are the places of a drawing that hold a person's file, sorted. Such a drawing must not be
-// committed: what it needs there would be missing.
+// Foreign are a person's files that stand in a drawing's way, sorted: at a place that it needs, or in an
+// overlay that it no longer has. Nothing overwrites or deletes them; a person has to.
 func Foreign(files map[string][]byte, want Tree) []string {
+	kept := map[string]bool{}
+	for file := range want {
+		kept[path.Dir(file)] = true
+	}
 	var list []string
-	for _, file := range slices.Sorted(maps.Keys(want)) {
-		if have, exists := files[file]; exists && !Owned(file, have) {
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		_, wanted := want[file]
+		overlay, inside := overlayOf(file)
+		if !Owned(file, files[file]) && (wanted || inside && !kept[overlay]) {
 			list = append(list, file)
 		}
 	}
 	return list
 }
 
-// Pinned are the overlays, by directory name, whose deletion a person's file forbids, with those files.
-func Pinned(files map[string][]byte) map[string][]string {
-	pinned := map[string][]string{}
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		rest, ok := strings.CutPrefix(file, instancesDir+"/")
-		overlay, _, inside := strings.Cut(rest, "/")
-		if ok && inside && !Owned(file, files[file]) {
-			pinned[overlay] = append(pinned[overlay], file)
+// Pinned are the members whose overlay a person's file keeps from being deleted.
+func Pinned(files map[string][]byte) map[string]bool {
+	s, err := ReadBack(files)
+	if err != nil {
+		return nil // nothing is decided on a state that cannot be read
+	}
+	dirs := pinnedDirs(files)
+	pinned := map[string]bool{}
+	for _, m := range s.Members {
+		if dirs[path.Join(instancesDir, OverlayName(m.Name))] {
+			pinned[m.Name] = true
 		}
 	}
 	return pinned
@@ -79,8 +87,19 @@ func Pinned(files map[string][]byte) map[string][]string {
 
 func pinnedDirs(files map[string][]byte) map[string]bool {
 	dirs := map[string]bool{}
-	for overlay := range Pinned(files) {
-		dirs[path.Join(instancesDir, overlay)] = true
+	for file, data := range files {
+		if overlay, inside := overlayOf(file); inside && !Owned(file, data) {
+			dirs[overlay] = true
+		}
 	}
 	return dirs
+}
+
+// overlayOf is the overlay's directory that a file is in, at any depth.
+func overlayOf(file string) (dir string, inside bool) {
+	parts := strings.SplitN(file, "/", 3)
+	if len(parts) < 3 || parts[0] != instancesDir {
+		return "", false
+	}
+	return path.Join(parts[0], parts[1]), true
 }

@@ -41,17 +41,9 @@ func Select(cluster string, s plan.State) Selectors {
 		sel.Writer = map[string]string{LabelCluster: LabelValue(cluster), LabelInstance: LabelValue(s.Writer)}
 	}
 	for _, m := range s.Members {
-		if excluded(s, m) {
+		if !s.ServesReaders(m) {
 			sel.Reader[SlotLabel(m.Slot)] = SlotOut
 		}
 	}
 	return sel
-}
-
-// excluded reports whether a member is kept out of the Reader.
-func excluded(s plan.State, m plan.Member) bool {
-	if m.Name == s.Writer {
-		return !s.Fallback
-	}
-	return m.Out != plan.In
 }

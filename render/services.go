@@ -97,7 +97,7 @@ func whyOut(s plan.State, m plan.Member) string {
 	if m.Name == s.Writer {
 		return m.Name + ": the writer"
 	}
-	return m.Name + ": " + outWord(m.Out)
+	return m.Name + ": " + m.Out.String()
 }
 
 // objectLabels go to the metadata of every generated object. The user's never enter a selector.

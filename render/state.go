@@ -10,9 +10,6 @@ import (
 	"github.com/poolwright/poolwright/plan"
 )
 
-// Slots is how many slots there are: the names of the labels that every pod carries.
-const Slots = 20
-
 // sorted is s with its members in order of name, in a slice of its own.
 func sorted(s plan.State) plan.State {
 	s.Members = slices.Clone(s.Members)
@@ -48,7 +45,7 @@ func check(s plan.State) error {
 		}
 		slots[m.Slot], overlays[folded] = m.Name, m.Name
 	}
-	if _, ok := member(s, s.Writer); s.Writer != "" && !ok {
+	if _, ok := s.Member(s.Writer); s.Writer != "" && !ok {
 		return fmt.Errorf("writer %s is not a member", s.Writer)
 	}
 	return nil
@@ -58,11 +55,11 @@ func checkMember(m plan.Member) error {
 	switch {
 	case m.Name == "":
 		return errors.New("a member without a name")
-	case m.Slot < 0 || m.Slot >= Slots:
-		return fmt.Errorf("member %s: slot %d is not one of 0-%d", m.Name, m.Slot, Slots-1)
+	case m.Slot < 0 || m.Slot >= plan.Slots:
+		return fmt.Errorf("member %s: slot %d is not one of 0-%d", m.Name, m.Slot, plan.Slots-1)
 	case m.Port < 1 || m.Port > 65535:
 		return fmt.Errorf("member %s: %d is not a port", m.Name, m.Port)
-	case int(m.Out) >= len(outWords):
+	case m.Out > plan.Disabled:
 		return fmt.Errorf("member %s: %d is no reason to be out", m.Name, m.Out)
 	case badText(m.Name) || badText(m.Resource) || badText(m.Zone):
 		return fmt.Errorf("member %q: a control character or no UTF-8 in its name, resource or zone", m.Name)
@@ -84,12 +81,4 @@ func checkHost(m plan.Member) error {
 		return fmt.Errorf("member %s: %s is an endpoint that moves between instances, not the instance's own", m.Name, m.Host)
 	}
 	return nil
-}
-
-func member(s plan.State, name string) (plan.Member, bool) {
-	i := slices.IndexFunc(s.Members, func(m plan.Member) bool { return m.Name == name })
-	if i < 0 {
-		return plan.Member{}, false
-	}
-	return s.Members[i], true
 }

@@ -43,7 +43,7 @@ func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
 	for _, m := range s.Members {
 		v.Members = append(v.Members, memberView{
 			Name: m.Name, Resource: m.Resource, Host: m.Host, Port: m.Port, Zone: m.Zone,
-			Slot: m.Slot, Out: outWord(m.Out), Since: m.Since.UTC().Format(time.RFC3339),
+			Slot: m.Slot, Out: m.Out.String(), Since: m.Since.UTC().Format(time.RFC3339),
 		})
 	}
 	return execute("topology.yaml.tmpl", v)
@@ -132,9 +132,9 @@ func (f memberFile) member() (plan.Member, error) {
 	if f.Slot == nil {
 		return plan.Member{}, errors.New("no slot")
 	}
-	out, ok := outOf(f.Out)
-	if !ok {
-		return plan.Member{}, fmt.Errorf("out %q is not one of %v", f.Out, outWords)
+	var out plan.Out
+	if err := out.UnmarshalText([]byte(f.Out)); err != nil {
+		return plan.Member{}, err
 	}
 	since, err := time.Parse(time.RFC3339, f.Since)
 	if err != nil {
@@ -160,17 +160,4 @@ func decodeOne(data []byte, into any, strict bool) error {
 		return errors.New("more than one document")
 	}
 	return nil
-}
-
-var outWords = [...]string{plan.In: "in", plan.Unproven: "unproven", plan.Unhealthy: "unhealthy", plan.Missing: "missing", plan.Deleting: "deleting", plan.Disabled: "disabled"}
-
-func outWord(o plan.Out) string { return outWords[o] }
-
-func outOf(word string) (plan.Out, bool) {
-	for o, w := range outWords {
-		if w == word {
-			return plan.Out(o), true
-		}
-	}
-	return 0, false
 }
