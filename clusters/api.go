@@ -3,6 +3,8 @@ package clusters
 import (
 	"bytes"
 	"encoding/json"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Load reads the bytes of a Cluster file, fills every default and checks every rule. file is only for messages.
@@ -18,10 +20,14 @@ func Load(file string, data []byte) (Cluster, error) {
 }
 
 func (r *report) load(data []byte) Cluster {
-	n := r.parse(data)
-	if n == nil {
-		return Cluster{}
+	if n := r.parse(data); n != nil {
+		return r.check(n)
 	}
+	return Cluster{}
+}
+
+// check reads and judges a parsed file.
+func (r *report) check(n *yaml.Node) Cluster {
 	tree := r.decode(n)
 	if tree == nil {
 		return Cluster{}

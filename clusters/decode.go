@@ -102,7 +102,7 @@ func (d *decoder) object(n *yaml.Node, s *schema, at string) (any, bool) {
 
 func (d *decoder) spent() bool { return d.left < 0 }
 
-// entry reads one key. Empty mappings and lists of our own fields mean the same as no key.
+// entry reads one key. Empty texts, mappings and lists of our own fields mean the same as no key.
 func (d *decoder) entry(m map[string]any, s *schema, e entry, at string) {
 	child := s.child(e.key.Value)
 	if child == nil {
@@ -124,6 +124,8 @@ func (d *decoder) entry(m map[string]any, s *schema, e entry, at string) {
 
 func isEmpty(v any) bool {
 	switch v := v.(type) {
+	case string:
+		return v == ""
 	case map[string]any:
 		return len(v) == 0
 	case []any:
@@ -234,8 +236,10 @@ func kind(n *yaml.Node) string {
 		return "no value"
 	case n.Tag == "!!bool":
 		return "true or false"
-	case n.Tag == "!!int", n.Tag == "!!float":
+	case n.Tag == "!!int":
 		return "a number"
+	case n.Tag == "!!float":
+		return "a decimal number"
 	}
 	return "text"
 }

@@ -77,10 +77,17 @@ func (d *decoder) text(n *yaml.Node, s *schema, at string) (any, bool) {
 		d.unread(at, "must not be empty", "")
 		return nil, false
 	case s.Enum != nil && !slices.Contains(s.Enum, n.Value):
-		d.unread(at, "must be one of "+strings.Join(s.Enum, ", "), enumHint(n.Value, s, at))
+		d.unread(at, oneOf(s.Enum), enumHint(n.Value, s, at))
 		return nil, false
 	}
 	return n.Value, true
+}
+
+func oneOf(words []string) string {
+	if len(words) == 1 {
+		return "must be " + words[0]
+	}
+	return "must be one of " + strings.Join(words, ", ")
 }
 
 func enumHint(value string, s *schema, at string) string {

@@ -47,6 +47,7 @@ func (r *report) atLine(line int, message, hint string) {
 
 var (
 	yamlError   = regexp.MustCompile(`^yaml: (?:line (\d+): )?(?s:(.*))$`)
+	anchorError = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 	tabIndented = regexp.MustCompile(`^ *\t`)
 )
 
@@ -56,6 +57,10 @@ func (r *report) syntax(err error, data []byte) {
 	if m := yamlError.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1]) // 0 when the parser does not know
 		message = m[2]
+	}
+	if m := anchorError.FindStringSubmatch(message); m != nil {
+		before, _, _ := bytes.Cut(data, []byte("*"+m[1]))
+		line = 1 + bytes.Count(before, []byte("\n"))
 	}
 	if tab := tabLine(data, line); tab > 0 {
 		r.atLine(tab, "the line is indented with a tab", "YAML indents with spaces")

@@ -53,15 +53,15 @@ var optionKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // config checks the keys of all sections; the values are scalars on one line already.
 func (r *report) config(at string, c Config) {
 	r.options(at+".pgbouncer", c.PgBouncer)
-	r.entries(at+".databases", c.Databases)
-	r.entries(at+".users", c.Users)
-	r.entries(at+".peers", c.Peers)
+	r.section(at+".databases", c.Databases)
+	r.section(at+".users", c.Users)
+	r.section(at+".peers", c.Peers)
 	for _, name := range keys(c.Databases) {
 		r.address(join(at+".databases", name), c.Databases[name])
 	}
 }
 
-func (r *report) entries(at string, entries map[string]map[string]Scalar) {
+func (r *report) section(at string, entries map[string]map[string]Scalar) {
 	for _, name := range keys(entries) {
 		entry := join(at, name)
 		if name == "" || hasControl(name) {
