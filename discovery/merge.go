@@ -39,12 +39,11 @@ type judge struct {
 }
 
 func newJudge(o Observation) *judge {
-	j := &judge{
+	return &judge{
 		seen: o, known: members(o), asked: map[string]Answer{}, heard: map[string]*witness{},
 		foreign: map[string]bool{}, stale: map[string]bool{}, losers: map[string]bool{},
 		readers: map[string]bool{}, members: map[string]bool{},
 	}
-	return j
 }
 
 // members is rule 4's list, nil when nobody can say. A host list is not

@@ -1,8 +1,6 @@
 package discovery
 
-import (
-	"slices"
-)
+import "slices"
 
 // MasterSession is the session_id by which a view calls an instance the writer.
 const MasterSession = "MASTER_SESSION_ID"
@@ -42,11 +40,10 @@ func (j *judge) read(a Answer) *witness {
 		return w
 	}
 	for _, r := range a.Rows {
-		switch {
-		case !r.Fresh():
-			j.stale[r.ServerID] = true
-		default:
+		if r.Fresh() {
 			w.rows = append(w.rows, r)
+		} else {
+			j.stale[r.ServerID] = true
 		}
 	}
 	w.flaws = flaws(w.Name, w.rows)
@@ -67,7 +64,7 @@ func flaws(name string, fresh []Row) []Doubt {
 	for _, r := range fresh {
 		times[r.ServerID]++
 		switch {
-		case !isName(r.ServerID):
+		case !IsName(r.ServerID):
 			found = append(found, Doubt{EmptyID, name, "its view has a row whose id is empty or no name"})
 		case times[r.ServerID] == 2:
 			found = append(found, Doubt{DuplicateID, name, "its view has " + r.ServerID + " twice"})
@@ -76,9 +73,9 @@ func flaws(name string, fresh []Row) []Doubt {
 	return found
 }
 
-// isName reports whether s can be an instance identifier: a DNS label. Names
+// IsName reports whether s can be an instance identifier: a DNS label. Names
 // become hosts, files and Kubernetes objects, so nothing else is let in.
-func isName(s string) bool {
+func IsName(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
@@ -98,14 +95,22 @@ func (w *witness) named() []Row {
 			newest = min(newest, r.age())
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(w.rows), func(r Row) bool {
-		return !r.Master() || r.age()-newest > clearlyNewer
-	})
+	return w.masters(newest + clearlyNewer)
 }
 
 // current are the named rows that speak of now.
 func (w *witness) current() []Row {
 	return slices.DeleteFunc(w.named(), func(r Row) bool { return r.age() > clearlyNewer })
+}
+
+func (w *witness) masters(limit int64) []Row {
+	var found []Row
+	for _, r := range w.rows {
+		if r.Master() && r.age() <= limit {
+			found = append(found, r)
+		}
+	}
+	return found
 }
 
 // names reports whether the view names that instance.

@@ -1,0 +1,11 @@
+// Package session keeps one connection to each database endpoint, for the providers that ask them.
+//
+//  1. A Session connects in the background, for at most Config.Timeout. Asking waits for that no longer than its own
+//     deadline, so that a slow handshake is not begun anew at every short deadline of a failover window.
+//  2. A question is one message of the simple protocol and its answer: one round trip.
+//  3. After any error the connection is thrown away at once, without a goodbye that could block. When it was a kept one that turned out
+//     to be dead, the question is asked once more on a new one: a node that has restarted is not a node that is down.
+//  4. Credentials are fetched for each new connection. No password is in any error.
+//  5. A Watch is a second, idle connection with a blocked read. Its loss is known when the kernel knows it, in milliseconds;
+//     a silent peer is found out by keepalive, in about 5 s.
+package session

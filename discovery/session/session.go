@@ -1,0 +1,157 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// Session keeps the connection to one endpoint. One question at a time.
+type Session struct {
+	config Config
+	at     Address
+	life   context.Context // ends with Close
+	end    context.CancelFunc
+
+	mu         sync.Mutex
+	kept       *conn    // nil when there is none, or while it is asked
+	connecting *attempt // nil when none is under way
+}
+
+// New returns a Session, not connected yet.
+func New(config Config, at Address) *Session {
+	s := &Session{config: config, at: at}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends the session, and an attempt to connect that is under way.
+func (s *Session) Close() {
+	s.end()
+	s.Reset()
+}
+
+// Reset closes the kept connection; the next question gets a new one.
+func (s *Session) Reset() {
+	s.mu.Lock()
+	c := s.kept
+	s.kept = nil
+	s.mu.Unlock()
+	if c != nil {
+		c.close()
+	}
+}
+
+// Ask sends statements and returns their results in text format. An error is an *Error.
+func (s *Session) Ask(ctx context.Context, statements string) ([]*pgconn.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.timeout())
+	defer cancel()
+	for {
+		c, wasKept, err := s.take(ctx)
+		if err != nil {
+			return nil, judge(ctx, err)
+		}
+		results, err := c.pg.Exec(ctx, statements).ReadAll()
+		if err == nil {
+			s.keep(c)
+			return results, nil
+		}
+		c.drop()
+		failure := judge(ctx, err)
+		if !wasKept || failure.Fault != discovery.Unreachable {
+			return nil, failure
+		}
+	}
+}
+
+// take gives the kept connection or waits for a new one.
+func (s *Session) take(ctx context.Context) (c *conn, wasKept bool, err error) {
+	if c = s.takeKept(); c != nil {
+		return c, true, nil
+	}
+	a := s.attempt()
+	select {
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	case <-a.done:
+	}
+	if a.err != nil {
+		return nil, false, a.err
+	}
+	if c = s.takeKept(); c == nil {
+		return nil, false, errClosed
+	}
+	return c, false, nil
+}
+
+func (s *Session) takeKept() *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.kept
+	s.kept = nil
+	return c
+}
+
+// keep keeps c for the next question, or closes it when there will be none.
+func (s *Session) keep(c *conn) {
+	s.mu.Lock()
+	over := s.life.Err() != nil
+	if !over {
+		s.kept = c
+	}
+	s.mu.Unlock()
+	if over {
+		c.close()
+	}
+}
+
+// attempt is one try to connect. When done is closed there is an error, or a kept connection.
+type attempt struct {
+	done chan struct{}
+	err  error
+}
+
+// attempt joins the one that is under way, or begins one.
+func (s *Session) attempt() *attempt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.connecting != nil {
+		return s.connecting
+	}
+	a := &attempt{done: make(chan struct{})}
+	s.connecting = a
+	go s.connect(a)
+	return a
+}
+
+func (s *Session) connect(a *attempt) {
+	ctx, cancel := context.WithTimeout(s.life, s.config.timeout())
+	defer cancel()
+	c, err := s.config.connect(ctx, s.at)
+	if err == nil {
+		s.keep(c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.connecting, a.err = nil, err
+	close(a.done)
+}
+
+var errClosed = &Error{Fault: discovery.NotAsked, Detail: "the session is closed"}
+
+// connect opens one connection. Its error says nothing that should not be said.
+func (c Config) connect(ctx context.Context, at Address) (*conn, error) {
+	user, password, err := c.credentials(ctx, at)
+	if err != nil {
+		return nil, &Error{Fault: discovery.Denied, Detail: fmt.Sprintf("getting credentials: %s", err)}
+	}
+	opened, err := c.open(ctx, at, user, password)
+	if err != nil {
+		return nil, judge(ctx, err).without(password)
+	}
+	return opened, nil
+}
