@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds what aliases may expand to.
-const maxNodes = 200_000
+// maxNodes of a file, with aliases counted as what they stand for: far above any real one.
+const maxNodes = 50_000
 
 // decoder walks a YAML document along the schema. The tree it gives has string, int64, bool, []any and map[string]any, exactly
 // as the types want them; what does not fit is reported and left out.
@@ -23,8 +23,17 @@ func (r *report) decode(n *yaml.Node) map[string]any {
 	d := decoder{report: r, root: fileSchema(), left: maxNodes}
 	r.places[""] = place{line: n.Line}
 	v, _ := d.value(n, d.root, "")
+	if d.spent() {
+		r.tooMany()
+		return nil
+	}
 	tree, _ := v.(map[string]any)
 	return tree
+}
+
+func (r *report) tooMany() {
+	r.findings = nil // of a part of the file
+	r.add("", fmt.Sprintf("the file has more than %d nodes, aliases counted as what they stand for", maxNodes), "", false)
 }
 
 // value reads a node; false when there is no value to use.
@@ -49,14 +58,13 @@ func (d *decoder) value(n *yaml.Node, s *schema, at string) (any, bool) {
 	return d.scalar(n, s, at)
 }
 
-// spend counts a node; beyond the bound nothing more is read, and that is said once.
+// spend counts a node; beyond the bound nothing more is read.
 func (d *decoder) spend() bool {
 	d.left--
-	if d.left == -1 {
-		d.add("", fmt.Sprintf("aliases make more than %d nodes of this file", maxNodes), "write out what the aliases stand for", false)
-	}
-	return d.left >= 0
+	return !d.spent()
 }
+
+func (d *decoder) spent() bool { return d.left < 0 }
 
 func (d *decoder) list(n *yaml.Node, s *schema, at string) (any, bool) {
 	list := []any{}
@@ -68,6 +76,9 @@ func (d *decoder) list(n *yaml.Node, s *schema, at string) (any, bool) {
 		return nil, false
 	}
 	for i, item := range n.Content {
+		if d.spent() {
+			break
+		}
 		where := fmt.Sprintf("%s[%d]", at, i)
 		d.places[where] = place{item.Line, n, item}
 		v, _ := d.value(item, s.Items, where) // nil keeps the place of an item that could not be read
@@ -93,14 +104,12 @@ func (d *decoder) object(n *yaml.Node, s *schema, at string) (any, bool) {
 		d.entry(m, s, e, where)
 	}
 	for _, key := range s.Required {
-		if !found[key] && !d.spent() {
+		if !found[key] {
 			d.wrong(join(at, key), "is required", "")
 		}
 	}
 	return m, true
 }
-
-func (d *decoder) spent() bool { return d.left < 0 }
 
 // entry reads one key. Empty texts, mappings and lists of our own fields mean the same as no key.
 func (d *decoder) entry(m map[string]any, s *schema, e entry, at string) {

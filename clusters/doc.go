@@ -1,2 +1,32 @@
-// Package clusters is what a person declares.
+// Package clusters is what a person declares: the Cluster file. It is a superset of the PgBouncerAurora resource of
+// pgbouncer-aurora-operator: every field of its spec has the same name, default and meaning here; cluster.schema.json
+// describes them all.
+//
+// Load turns the bytes of a file into a Cluster on which nobody has to look up a default. Its rules, in the order in which
+// they apply:
+//
+//  1. A file has at most 1 MiB and is one YAML document.
+//  2. The document is walked along the JSON Schema, which schemagen makes from the types of this package and of Kubernetes. An
+//     unknown key, a key given twice, a value of another type, out of range or none of the allowed words is a problem with its
+//     line, its path and, for a key or a word, the nearest valid one. Kubernetes pieces (Object) are checked as strictly, but
+//     kept as they are.
+//  3. Aliases and merge keys count like what they stand for; a document that grows beyond 50,000 nodes is refused.
+//  4. An empty mapping, list or text is the same as no key, and a key of an object or list without a value the same as an empty
+//     one. A scalar without a value is a problem. Numbers of pgbouncer.ini keep their digits, true is 1 and false 0; numbers
+//     that YAML readers disagree about (octal, exponents, separators) are refused.
+//  5. Nothing in the file may be a credential, since all of it goes to Git: passwords by key or by shape, password verifiers,
+//     lines of userlist.txt, private keys, URLs with a password. References ($NAME, $(NAME)) are fine. No message repeats a value.
+//  6. Constant defaults are filled in from one table (Defaults).
+//  7. What the schema cannot say is validated: Kubernetes names, the one source of credentials, what belongs to which provider,
+//     keys of pgbouncer.ini (no newline, no host or port in [databases], no global setting in an override), the version of
+//     PgBouncer, the repository, its branch and directory.
+//  8. Everything that is wrong is reported together, sorted by line. Only a file without problems gives a Cluster.
+//  9. Defaults that follow from other fields are derived, and intervals below their floor are raised to it.
+//
+// Domain names are opaque: no region, partition or provider is ever read from one.
+//
+// Import turns a PgBouncerAurora resource into the text of a Cluster file by the same walk: what Load would call unknown or
+// refuse is left out and listed.
+//
+// The package does no IO and knows no logger, clock or network; it does not import the Kubernetes API, which the schema stands for.
 package clusters

@@ -81,6 +81,10 @@ func (im *importer) resource(n *yaml.Node) *yaml.Node {
 	im.places[""] = place{line: n.Line}
 	d := decoder{report: im.report, root: fileSchema(), left: maxNodes}
 	root := d.plain(n, "")
+	if d.spent() {
+		im.tooMany()
+		return root
+	}
 	kind, version := child(root, "kind"), child(root, "apiVersion")
 	if kind == nil || version == nil || kind.Value != importKind || !strings.HasPrefix(version.Value, importGroup) {
 		im.add("", "is not a PgBouncerAurora resource", "one resource with kind PgBouncerAurora and apiVersion pgbouncer-aurora.io/v1alpha1", false)

@@ -32,7 +32,7 @@ const maxWord = 100
 // edits is the Levenshtein distance.
 func edits(a, b string) int {
 	if len(a) > maxWord || len(b) > maxWord {
-		return maxWord
+		return max(len(a), len(b))
 	}
 	row := make([]int, len(b)+1)
 	for j := range row {

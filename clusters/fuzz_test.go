@@ -1,0 +1,63 @@
+package clusters
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func seed(f *testing.F, patterns ...string) {
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			f.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(data)
+		}
+	}
+}
+
+// FuzzLoad: no input panics, and a loaded cluster marshals to a file that loads to the same.
+func FuzzLoad(f *testing.F) {
+	seed(f, "testdata/good/*.yaml", "testdata/bad/*.yaml", "example/cluster.yaml")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Load("cluster.yaml", data)
+		if err != nil {
+			if problems, ok := err.(Errors); !ok || len(problems) == 0 {
+				t.Fatalf("%T: %v", err, err)
+			}
+			return
+		}
+		text, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Load("again.yaml", text)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		if diff := cmp.Diff(c, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// FuzzImport: no input panics, and what Import writes is what Load takes.
+func FuzzImport(f *testing.F) {
+	seed(f, "testdata/import/*.yaml")
+	f.Add([]byte(everyOption))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		text, _, err := Import(data)
+		if err == nil {
+			mustLoadImported(t, text)
+		}
+	})
+}
