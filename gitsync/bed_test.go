@@ -1,0 +1,123 @@
+package gitsync_test
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/gitsync/gitserver"
+	"github.com/poolwright/poolwright/gitsync/gitsynctest"
+)
+
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// newRepo is an empty bare repository that counts the pushes which reach it, and where.
+func newRepo(t testing.TB) (root string, repo *gitserver.Repo, pushes func() int) {
+	t.Helper()
+	root = t.TempDir()
+	repo = must[*gitserver.Repo](t)(gitserver.CreateRepo(root, "team/example.git"))
+	counter := filepath.Join(root, "pushes")
+	if err := repo.Hook("pre-receive", "echo x >> '"+counter+"'"); err != nil {
+		t.Fatal(err)
+	}
+	return root, repo, func() int {
+		b, _ := os.ReadFile(counter)
+		return bytes.Count(b, []byte("\n"))
+	}
+}
+
+func open(t testing.TB, o gitsync.Options) *gitsync.Repo {
+	t.Helper()
+	o.Author = gitsynctest.Author
+	r := must[*gitsync.Repo](t)(gitsync.Open(o))
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// bed makes the bed of one transport: serve returns the options that reach a repository.
+func bed(serve func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options) func(*testing.T) gitsynctest.Bed {
+	return func(t *testing.T) gitsynctest.Bed {
+		root, repo, pushes := newRepo(t)
+		o := serve(t, root, repo)
+		return gitsynctest.Bed{Repo: repo, Pushes: pushes, New: func(t *testing.T) gitsync.Publisher { return open(t, o) }}
+	}
+}
+
+func serveHTTP(t testing.TB, root string) *gitserver.Server {
+	t.Helper()
+	s := must[*gitserver.Server](t)(gitserver.New(root))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func serveSSH(t testing.TB, root string) *gitserver.SSH {
+	t.Helper()
+	s := must[*gitserver.SSH](t)(gitserver.StartSSH(root))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func sshOptions(t testing.TB, s *gitserver.SSH, repo *gitserver.Repo) gitsync.Options {
+	t.Helper()
+	known := filepath.Join(t.TempDir(), "known_hosts")
+	if err := os.WriteFile(known, s.KnownHosts(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := func(context.Context) ([]byte, []byte, error) { return s.ClientKey, nil, nil }
+	return gitsync.Options{URL: s.URL(repo), Auth: gitsync.SSHKey{Key: key, KnownHosts: known}}
+}
+
+func basic(user, password string) gitsync.Basic {
+	return func(context.Context) (string, string, error) { return user, password, nil }
+}
+
+func TestContractFile(t *testing.T) {
+	t.Parallel()
+	gitsynctest.Run(t, bed(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options {
+		return gitsync.Options{URL: "file://" + repo.Dir}
+	}))
+}
+
+func TestContractHTTPWithBasicAuth(t *testing.T) {
+	t.Parallel()
+	gitsynctest.Run(t, bed(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+		s := serveHTTP(t, root)
+		s.Allow(func(r *http.Request) bool {
+			user, password, ok := r.BasicAuth()
+			return ok && user == "x-access-token" && password == "s3cret"
+		})
+		return gitsync.Options{URL: s.HTTP(repo), Auth: basic("x-access-token", "s3cret")}
+	}))
+}
+
+// TestContractHTTPWithToken runs against a server without filters, as old ones are: packs come whole.
+func TestContractHTTPWithToken(t *testing.T) {
+	t.Parallel()
+	gitsynctest.Run(t, bed(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+		if err := repo.Config("uploadpack.allowFilter=false", "uploadpack.allowAnySHA1InWant=false"); err != nil {
+			t.Fatal(err)
+		}
+		s := serveHTTP(t, root)
+		s.Allow(func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer s3cret" })
+		return gitsync.Options{URL: s.HTTP(repo), Auth: gitsync.Token(func(context.Context) (string, error) { return "s3cret", nil })}
+	}))
+}
+
+func TestContractSSH(t *testing.T) {
+	t.Parallel()
+	gitsynctest.Run(t, bed(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+		return sshOptions(t, serveSSH(t, root), repo)
+	}))
+}

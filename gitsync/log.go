@@ -1,0 +1,96 @@
+package gitsync
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+func hashOf(hex string) hash { return plumbing.NewHash(hex) }
+
+// history is the newest n commits from head, newest first like git log: by committer time, but never
+// a parent before its child. It ends where commits are not known.
+func history(commits map[hash]commit, head hash, n int) []Commit {
+	pending := childCounts(commits, head)
+	ready := []hash{head}
+	var out []Commit
+	for len(ready) > 0 && len(out) < n {
+		i := newest(commits, ready)
+		c, ok := commits[ready[i]]
+		ready = slices.Delete(ready, i, i+1)
+		if !ok {
+			continue
+		}
+		out = append(out, c.Commit)
+		for _, p := range c.parents {
+			if pending[p]--; pending[p] == 0 {
+				ready = append(ready, p)
+			}
+		}
+	}
+	return out
+}
+
+// childCounts counts for each commit reachable from head how many edges lead to it.
+func childCounts(commits map[hash]commit, head hash) map[hash]int {
+	n, seen, todo := map[hash]int{}, map[hash]bool{head: true}, []hash{head}
+	for len(todo) > 0 {
+		h := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, p := range commits[h].parents {
+			n[p]++
+			if !seen[p] {
+				seen[p] = true
+				todo = append(todo, p)
+			}
+		}
+	}
+	return n
+}
+
+// newest picks the ready commit to show next; the hash breaks ties.
+func newest(commits map[hash]commit, ready []hash) int {
+	best := 0
+	for i := range ready {
+		a, b := commits[ready[i]].When, commits[ready[best]].When
+		if a.After(b) || a.Equal(b) && ready[i].String() < ready[best].String() {
+			best = i
+		}
+	}
+	return best
+}
+
+// reverts is the sentence git revert writes.
+var reverts = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
+
+// ReversalOf tells whether a person took back what we last did for value (the trailer key=value marks
+// our commits): reverted is the newest commit with that trailer, reverting the newest commit after it
+// whose body has git's "This reverts commit <sha>" for it. A revert that was itself reverted does not
+// count. A newer commit of ours lifts it, as it is then the one asked about. log is newest first.
+func ReversalOf(log []Commit, key, value string) (reverting, reverted Commit, ok bool) {
+	var standing []Commit // reverts that no newer commit took back
+	for _, c := range log {
+		by := slices.IndexFunc(standing, func(r Commit) bool { return r.undoes(c) })
+		if v, ours := c.Trailers[key]; ours && v == value {
+			if by < 0 {
+				return Commit{}, Commit{}, false
+			}
+			return standing[by], c, true
+		}
+		if by < 0 && reverts.MatchString(c.Body) {
+			standing = append(standing, c)
+		}
+	}
+	return Commit{}, Commit{}, false
+}
+
+func (c Commit) undoes(other Commit) bool {
+	for _, m := range reverts.FindAllStringSubmatch(c.Body, -1) {
+		if strings.HasPrefix(other.Hash, m[1]) {
+			return true
+		}
+	}
+	return false
+}

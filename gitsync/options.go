@@ -1,0 +1,100 @@
+package gitsync
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Options say which branch of which repository, as whom, and how patiently.
+type Options struct {
+	// URL is a path, or a file, http, https or ssh URL, or git@host:path. It carries no password; a
+	// user only for ssh.
+	URL string
+	// Branch to read and commit to, without refs/heads/. Default "main".
+	Branch string
+	// Author and Committer of the commits. Committer defaults to Author.
+	Author, Committer Identity
+	// Auth proves who we are; nil for none.
+	Auth Auth
+	// CA holds certificates (PEM) trusted for https beside the system's.
+	CA []byte
+	// LogDepth is how many of the newest commits are known with their messages. Default 50.
+	LogDepth int
+	// Tries is how often a commit is drawn and pushed when the branch keeps moving. Default 10.
+	Tries int
+	// Timeout bounds one try: read, draw, push. Default 60 s. The context given to a method bounds all of them.
+	Timeout time.Duration
+	// Sleep waits between tries. Default: a timer that ctx ends.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+func (o Options) withDefaults() Options {
+	o.Branch = cmp.Or(o.Branch, "main")
+	o.Committer = cmp.Or(o.Committer, o.Author)
+	o.LogDepth = cmp.Or(o.LogDepth, 50)
+	o.Tries = cmp.Or(o.Tries, 10)
+	o.Timeout = cmp.Or(o.Timeout, time.Minute)
+	if o.Sleep == nil {
+		o.Sleep = sleep
+	}
+	return o
+}
+
+// branchName is a strict subset of what git takes.
+var branchName = regexp.MustCompile(`^[\pL\pN_][\pL\pN_.+@=-]*(/[\pL\pN_][\pL\pN_.+@=-]*)*$`)
+
+func (o Options) check() error {
+	switch {
+	case !branchName.MatchString(o.Branch) || strings.Contains(o.Branch, "..") ||
+		strings.HasSuffix(o.Branch, ".") || strings.HasSuffix(o.Branch, ".lock"):
+		return fmt.Errorf("%q is no branch name", o.Branch)
+	case o.Author.Name == "" || o.Author.Email == "" || o.Committer.Name == "" || o.Committer.Email == "":
+		return errors.New("author and committer need a name and an email")
+	case o.LogDepth < 1 || o.Tries < 1 || o.Timeout < 0:
+		return errors.New("log depth, tries and timeout must be positive")
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Open checks the options. It does not speak to the remote: that is the first [Repo.Read] or [Repo.Publish].
+func Open(o Options) (*Repo, error) {
+	o = o.withDefaults()
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("opening the repository: %w", err)
+	}
+	at, err := parseLocation(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository: %w", err)
+	}
+	c, err := newCarrier(at, o)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository: %w", err)
+	}
+	return &Repo{opts: o, at: at, carrier: c, view: newView()}, nil
+}
+
+func newCarrier(at location, o Options) (carrier, error) {
+	switch at.scheme {
+	case "file":
+		return newExecCarrier(at, o.Auth)
+	case "ssh":
+		return newSSHCarrier(at, o.Auth)
+	}
+	return newHTTPCarrier(at, o.Auth, o.CA)
+}

@@ -1,0 +1,218 @@
+package gitsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// Publish draws, commits and pushes the edits: the urgent ones first, else in their order, each change a
+// commit of its own, one push. When the branch has moved it is read and everything drawn anew, as often as
+// Options.Tries says. The error is about the remote as a whole; that of one edit is in its receipt.
+func (r *Repo) Publish(ctx context.Context, list []Edit) ([]Receipt, error) {
+	p := newPublishing(r, list)
+	if err := p.run(ctx); err != nil {
+		return nil, fmt.Errorf("publishing to %s: %w", r.at, unreachable(ctx, err))
+	}
+	return p.receipts, nil
+}
+
+// publishing is one call of Publish.
+type publishing struct {
+	repo     *Repo
+	edits    []Edit
+	order    []int // urgent first; without the edits whose directory is refused
+	urgent   bool
+	receipts []Receipt
+	landed   [][]string // commits per edit that stand on the branch since an earlier try
+	// refused is the last try that the remote turned down, unclear those of which nobody knows.
+	refused *attempt
+	unclear []*attempt
+	last    error // of the last push
+	moved   bool  // somebody else was seen to move the branch
+}
+
+func newPublishing(r *Repo, list []Edit) *publishing {
+	p := &publishing{repo: r, edits: slices.Clone(list), receipts: make([]Receipt, len(list)), landed: make([][]string, len(list))}
+	for i := range p.edits {
+		e := &p.edits[i]
+		if e.Dir, p.receipts[i].Err = cleanDir(e.Dir); p.receipts[i].Err == nil {
+			p.order = append(p.order, i)
+			p.urgent = p.urgent || e.Urgent
+		}
+	}
+	slices.SortStableFunc(p.order, func(a, b int) int { return rank(p.edits[a]) - rank(p.edits[b]) })
+	return p
+}
+
+func rank(e Edit) int {
+	if e.Urgent {
+		return 0
+	}
+	return 1
+}
+
+// attempt is one push.
+type attempt struct {
+	parent, tip hash
+	commits     [][]string // per edit
+	err         error
+}
+
+func (p *publishing) run(ctx context.Context) error {
+	o := p.repo.opts
+	for try := range o.Tries {
+		if try > 0 {
+			if err := o.Sleep(ctx, pause(try)); err != nil {
+				return errors.Join(err, p.last)
+			}
+		}
+		done, err := p.try(ctx)
+		if done || err != nil {
+			return err
+		}
+	}
+	if !p.moved { // nobody is in the way: it is the remote that cannot
+		return &fault{kind: ErrUnreachable, text: fmt.Sprintf("%d tries", o.Tries), cause: p.last}
+	}
+	return &fault{kind: ErrMoved, text: fmt.Sprintf("%d tries", o.Tries), cause: p.last}
+}
+
+const (
+	firstPause = 50 * time.Millisecond
+	maxPause   = 2 * time.Second
+)
+
+// pause grows with the tries and is spread over its whole length, so that writers who met do not
+// meet again.
+func pause(try int) time.Duration {
+	top := min(maxPause, firstPause<<min(try, 10))
+	return top/4 + rand.N(top) //nolint:gosec // not a secret
+}
+
+// try is one round: where is the branch, what became of earlier pushes, draw, push. done means that there
+// is nothing left to do.
+func (p *publishing) try(ctx context.Context) (done bool, err error) {
+	r := p.repo
+	if err := r.turn.take(ctx, p.urgent); err != nil {
+		return false, err
+	}
+	defer r.turn.give()
+	ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
+	defer cancel()
+	s, adv, tip, err := r.pushSession(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.close()
+	if err := p.standsRefused(tip); err != nil {
+		return false, err
+	}
+	if err := r.refresh(ctx, tip, p.dirs()); err != nil {
+		p.moved = p.moved || errors.Is(err, errStale)
+		return false, unlessStale(err)
+	}
+	p.settle()
+	d, a := p.draw()
+	if d.tip == d.head {
+		return true, nil
+	}
+	a.err = push(s, adv.Capabilities, "refs/heads/"+r.opts.Branch, a.parent, a.tip, encodePack(d.objs))
+	return p.judge(d, a)
+}
+
+// dirs are the directories of the edits.
+func (p *publishing) dirs() []string {
+	dirs := make([]string, 0, len(p.order))
+	for _, i := range p.order {
+		dirs = append(dirs, p.edits[i].Dir)
+	}
+	return dirs
+}
+
+// draw makes all edits on the present head.
+func (p *publishing) draw() (*draft, *attempt) {
+	d := p.repo.view.draft(p.repo.opts)
+	a := &attempt{parent: d.tip, commits: make([][]string, len(p.edits))}
+	for _, i := range p.order {
+		a.commits[i], p.receipts[i].Err = d.draw(p.edits[i])
+		p.receipts[i].Commits = p.landed[i]
+		p.receipts[i].Head = headText(d.head)
+	}
+	a.tip = d.tip
+	return d, a
+}
+
+// judge says what a push has come to.
+func (p *publishing) judge(d *draft, a *attempt) (done bool, err error) {
+	var no *refusal
+	p.last = a.err
+	switch {
+	case a.err == nil:
+		p.repo.view.head = a.tip
+		p.land(a)
+		for i := range p.receipts {
+			p.receipts[i].Head = headText(a.tip)
+		}
+		return true, p.repo.view.tidy(p.repo.opts.LogDepth)
+	case errors.As(a.err, &no):
+		p.refused = a
+		return false, nil
+	case unclear(a.err):
+		p.unclear = append(p.unclear, a)
+		return false, nil
+	}
+	return false, a.err
+}
+
+func (p *publishing) land(a *attempt) {
+	for i, made := range a.commits {
+		p.landed[i] = append(p.landed[i], made...)
+		p.receipts[i].Commits = p.landed[i]
+	}
+}
+
+// settle finds pushes of unclear outcome that have landed after all.
+func (p *publishing) settle() {
+	v := p.repo.view
+	p.unclear = slices.DeleteFunc(p.unclear, func(a *attempt) bool {
+		if !v.descends(v.head, a.tip) {
+			return false
+		}
+		p.land(a)
+		return true
+	})
+}
+
+// standsRefused is the error of a refused push when the branch has not moved since: then it was not about
+// somebody else's commit, and the same push would be refused again.
+func (p *publishing) standsRefused(tip hash) error {
+	a := p.refused
+	if a == nil {
+		return nil
+	}
+	if tip != a.parent {
+		p.moved, p.refused = true, nil
+		return nil
+	}
+	switch kind := a.err.(*refusal).kind(); kind { //nolint:errorlint,forcetypeassert // judge put it there
+	case ErrMoved:
+		return nil
+	case errStale:
+		p.repo.view.forget()
+		p.refused = nil
+		return nil
+	default:
+		return &fault{kind: kind, cause: a.err}
+	}
+}
+
+func headText(h hash) string {
+	if h.IsZero() {
+		return ""
+	}
+	return h.String()
+}
