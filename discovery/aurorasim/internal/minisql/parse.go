@@ -123,7 +123,9 @@ func (p *parser) write() (Statement, error) {
 	switch verb {
 	case "INSERT":
 		s.Tag = "INSERT 0 1"
-	case "CREATE", "ALTER", "DROP", "TRUNCATE":
+	case "TRUNCATE":
+		s.Verb, s.Tag = "TRUNCATE TABLE", "TRUNCATE TABLE"
+	case "CREATE", "ALTER", "DROP":
 		s.Verb = verb + " " + strings.ToUpper(next.text)
 		s.Tag = s.Verb
 	}
