@@ -61,8 +61,11 @@ func (d *decision) judge(m Member) step {
 	default:
 		d.move(&s.to, d.outAway(m, r))
 	}
-	s.removed = s.to.Out == m.Out && d.over(m, i, present, r)
-	if s.removed {
+	switch over := s.to.Out == m.Out && d.over(m, i, present, r); {
+	case over && d.saw.Pinned[m.Name]:
+		d.note(OverlayPinned, m.Name, "")
+	case over:
+		s.removed = true
 		d.note(OverlayRemoved, m.Name, "")
 	}
 	return s
@@ -82,7 +85,7 @@ func (d *decision) writerNotes(r record) {
 // was merely unknown before is no change: see enrich.
 func (d *decision) follow(m *Member, i discovery.Instance) {
 	if otherMachine(m.Resource, i.Resource) {
-		m.Resource = i.Resource
+		m.Resource, m.Zone = i.Resource, known(i.Zone, m.Zone)
 		d.note(MachineChanged, m.Name, "")
 	}
 	if i.Host != "" && (i.Host != m.Host || i.Port != m.Port) {
@@ -196,12 +199,15 @@ func (d *decision) retainedUntil(m Member) time.Time {
 	return from.Add(d.rules.Retention)
 }
 
-// enrich records what metadata says, along with a change that is published
-// anyway: an outage or recovery of metadata never makes a commit.
+// enrich records metadata that was not known before, of members that are out: a
+// new identity or zone rolls an instance's pods, and nobody who serves is rolled
+// because an API has come back. It goes along with a change that is published
+// anyway, so that an outage or recovery of metadata never makes a commit.
 func (d *decision) enrich() {
 	for k := range d.want.Members {
 		m := &d.want.Members[k]
-		if i, ok := d.saw.Topology.Instance(m.Name); ok {
+		i, present := d.saw.Topology.Instance(m.Name)
+		if was, ok := d.old.Member(m.Name); present && ok && was.Out != In {
 			m.Resource = known(i.Resource, m.Resource)
 			m.Zone = known(i.Zone, m.Zone)
 		}

@@ -104,13 +104,12 @@ type tally struct {
 
 // away counts the observation for a member that is not in it.
 func (t tally) away(r record, m *Member) record {
-	before := r.gone(*t.rules, t.at)
 	if r.absent == 0 {
 		r.absentSince = t.at
 	}
 	r.absent++
 	r.good, r.bad = 0, 0
-	if !before && r.gone(*t.rules, t.at) && m.Out == In {
+	if m.Out == In && r.gone(*t.rules, t.at) && r.struck.Before(r.absentSince) {
 		r.strike(t.at)
 	}
 	return r

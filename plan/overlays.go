@@ -12,7 +12,7 @@ import (
 func (d *decision) newcomers() []discovery.Instance {
 	var list []discovery.Instance
 	for _, i := range d.saw.Topology.Instances {
-		if _, member := d.old.Member(i.Name); member || i.Deleting || d.rules.Disabled[i.Name] {
+		if _, member := d.old.Member(i.Name); member || i.Name != d.want.Writer && (i.Deleting || d.rules.Disabled[i.Name]) {
 			continue
 		}
 		if i.Name == d.want.Writer {
@@ -82,7 +82,7 @@ func (d *decision) oldestRetained() (index int, ok bool) {
 	index = -1
 	for k, m := range d.want.Members {
 		_, present := d.saw.Topology.Instance(m.Name)
-		if !m.Out.leaving() || m.Out == Missing && present {
+		if !m.Out.leaving() || m.Out == Missing && present || d.saw.Pinned[m.Name] {
 			continue
 		}
 		if index < 0 || m.Since.Before(d.want.Members[index].Since) {

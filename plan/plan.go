@@ -66,6 +66,8 @@ type Observation struct {
 	Declared Declared
 	// Ready is the number of ready PgBouncer pods a member; nil when Kubernetes is not in reach.
 	Ready map[string]int
+	// Pinned are members whose overlay holds a file of a person's: it is not removed, however long they are away.
+	Pinned map[string]bool
 	// Window is true inside a failover window: every observation's probes count, however close
 	// they follow each other. Otherwise one probe an instance counts per Rules.ProbeInterval.
 	Window bool

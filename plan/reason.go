@@ -53,18 +53,19 @@ const (
 	RevertedByPerson                                 // "reverted-by-person"
 	Batching                                         // "batching": waiting for more changes to publish together
 	NoSlot                                           // "no-slot": all 20 are in use
+	OverlayPinned                                    // "overlay-pinned": its time is over, but a person's file is in its overlay
 )
 
 // Reasons to wait, and conditions that people should know of. They forbid nothing.
 const (
-	WriterFailing     Code = iota + NoSlot + 1 // "writer-failing": a writer never loses traffic for that
-	SecondaryPromoted                          // "secondary-promoted": a writer in a cluster of mode global-secondary
-	NoReader                                   // "no-reader": nobody serves readers
-	Proving                                    // "proving": it has not proved itself yet
-	PodsNotReady                               // "pods-not-ready": it has proved itself and waits for a ready pod
-	Flapping                                   // "flapping": it has to prove itself for longer, having failed again
-	Failing                                    // "failing": not often enough yet
-	Absent                                     // "absent": not for long enough yet
+	WriterFailing     Code = iota + OverlayPinned + 1 // "writer-failing": a writer never loses traffic for that
+	SecondaryPromoted                                 // "secondary-promoted": a writer in a cluster of mode global-secondary
+	NoReader                                          // "no-reader": nobody serves readers
+	Proving                                           // "proving": it has not proved itself yet
+	PodsNotReady                                      // "pods-not-ready": it has proved itself and waits for a ready pod
+	Flapping                                          // "flapping": it has to prove itself for longer, having failed again
+	Failing                                           // "failing": not often enough yet
+	Absent                                            // "absent": not for long enough yet
 )
 
 const lastCode = Absent
@@ -101,6 +102,7 @@ needs-consent: would leave in a step that shrinks the cluster too much; set allo
 reverted-by-person: a person reverted this very change
 batching: waiting for the end of the batch window
 no-slot: is new, but all slots are in use
+overlay-pinned: has been away for the time of retention, but a person's file in its overlay keeps it from being removed
 writer-failing: fails its probes; a writer never loses traffic for that
 secondary-promoted: is a writer, but the cluster is declared a global secondary
 no-reader: nobody serves readers
@@ -145,7 +147,9 @@ func (c *Code) UnmarshalText(text []byte) error {
 func (c Code) action() bool { return c < Doubted }
 
 // needsPerson reports whether c, though about one instance only, forbids something until a person acts.
-func (c Code) needsPerson() bool { return c == WriterDisabled || c == NeedsConsent || c == NoSlot }
+func (c Code) needsPerson() bool {
+	return c == WriterDisabled || c == NeedsConsent || c == NoSlot || c == OverlayPinned
+}
 
 // String returns one sentence for people: "example-pg-2: is the writer now (was example-pg-1)".
 func (r Reason) String() string {

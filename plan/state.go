@@ -57,8 +57,10 @@ func (s State) Facts(spec string) string {
 }
 
 // sameSelectors reports whether both role Services select the same in a and b.
+// Without members there are no Services yet.
 func sameSelectors(a, b State) bool {
-	return a.Writer == b.Writer && a.excluded() == b.excluded()
+	exist := len(a.Members) > 0
+	return exist == (len(b.Members) > 0) && a.Writer == b.Writer && a.excluded() == b.excluded()
 }
 
 // excluded is the set of slots that the Reader Service excludes, one bit each.

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// failer is what testing.T and rapid.T have in common.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checked decides, and checks the laws that hold for each decision by itself.
+func checked(t failer, mem Memory, saw Observation, rules Rules, now time.Time) (Plan, Memory) {
+	t.Helper()
+	members, records := slices.Clone(saw.Declared.State.Members), slices.Clone(mem.records)
+	plan, next := Decide(mem, saw, rules, now)
+	law := func(holds bool, which string) {
+		t.Helper()
+		if !holds {
+			t.Fatalf("%s:\nsaw %+v\ngit %+v\nplan %+v", which, saw.Topology, saw.Declared.State, plan)
+		}
+	}
+	law(slices.Equal(members, saw.Declared.State.Members) && slices.Equal(records, mem.records), "arguments are not changed")
+	again, _ := Decide(mem, saw, rules, now)
+	law(equal(plan, again), "the same arguments give the same plan")
+	retried, _ := Decide(next, saw, rules, now)
+	law(equal(plan, retried), "an observation counts once: a retry gives the same plan")
+	turned, _ := Decide(mem, backwards(saw), rules, now)
+	law(equal(plan, turned), "neither the order of instances and members nor notes matter")
+
+	checkState(law, saw, rules, plan)
+	checkAction(law, saw, plan)
+	if !saw.Topology.Trusted() {
+		law(plan.Action == Hold, "doubt holds")
+		law(slices.Equal(mem.records, next.records) && mem.at.Equal(next.at), "doubt counts nothing")
+	}
+	law(slices.IsSortedFunc(plan.Reasons, compareReasons), "reasons are sorted")
+	law(plan.Wake.IsZero() || plan.Wake.After(now), "wake is ahead")
+	return plan, next
+}
+
+// checkState checks what Git is to hold.
+func checkState(law func(bool, string), saw Observation, rules Rules, plan Plan) {
+	old, want := saw.Declared.State, plan.Want
+	law(slices.IsSortedFunc(want.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) }), "members are sorted")
+	slots := map[int]string{}
+	for _, m := range want.Members {
+		law(slots[m.Slot] == "" && m.Slot >= 0 && m.Slot < Slots, "slots are unique and exist")
+		slots[m.Slot] = m.Name
+		was, ok := old.Member(m.Name)
+		law(!ok || was.Slot == m.Slot, "a slot is for the life of an overlay")
+		law(ok && m.Out == was.Out && m.Since.Equal(was.Since) || m.Since.Location() == time.UTC && m.Since.Nanosecond() == 0, "since is in whole seconds, UTC")
+	}
+	for _, m := range old.Members {
+		law(slots[m.Slot] == "" || slots[m.Slot] == m.Name, "a slot is not given away while its overlay is in Git")
+	}
+	law(old.Writer == "" || want.Writer != "" || rules.GlobalSecondary, "a writer is never replaced by nobody")
+	if w, ok := want.Member(want.Writer); want.Writer != "" {
+		law(ok && w.Out == In, "the writer is a member and is not out")
+	}
+	law(!want.Fallback || len(want.Readers()) == 1 && want.Readers()[0] == want.Writer, "in fallback the writer alone serves readers")
+	moved := selectors(old) != selectors(want)
+	law(moved == (want.Epoch == old.Epoch+1) && moved != (want.Epoch == old.Epoch), "the epoch is raised by one if and only if a selector changes")
+}
+
+// checkAction checks that a plan is what its action and class say.
+func checkAction(law func(bool, string), saw Observation, plan Plan) {
+	old, want := saw.Declared.State, plan.Want
+	acts := plan.Action == Publish || plan.Action == Failover
+	law(acts == (plan.Class != NoChange), "actions have a class, and nothing else has")
+	law(acts == !same(old, want), "what is published differs, and nothing differs that is not published")
+	explained := slices.ContainsFunc(plan.Reasons, func(r Reason) bool { return r.Code.action() })
+	law(acts == explained, "actions have a reason, and nothing else has one of that kind")
+	law(plan.Action != Hold || len(plan.Reasons) > 0, "a hold has a reason")
+	names := func(s State) (n []string) {
+		for _, m := range s.Members {
+			n = append(n, m.Name)
+		}
+		return n
+	}
+	scales := !slices.Equal(names(old), names(want))
+	law(scales == (plan.Class == ScaleChange), "overlays come and go in class scale only")
+	if plan.Action != Failover {
+		return
+	}
+	law(old.Writer != want.Writer, "a failover changes the writer")
+	for i, m := range want.Members {
+		was := old.Members[i]
+		was.Out, was.Since = m.Out, m.Since
+		law(was == m, "a failover changes of a member only whether it is out")
+		law(m.Name == want.Writer || m.Name == old.Writer || m.Out == old.Members[i].Out, "a failover leaves other readers alone")
+	}
+}
+
+// selectors are the two Services' selectors, drawn without help from the package.
+func selectors(s State) string {
+	if len(s.Members) == 0 {
+		return ""
+	}
+	var out []int
+	for _, m := range s.Members {
+		if m.Name == s.Writer && !s.Fallback || m.Name != s.Writer && m.Out != In {
+			out = append(out, m.Slot)
+		}
+	}
+	slices.Sort(out)
+	return fmt.Sprint(s.Writer, out)
+}
+
+func equal(a, b Plan) bool {
+	return a.Action == b.Action && a.Class == b.Class && a.Wake.Equal(b.Wake) && slices.Equal(a.Reasons, b.Reasons) &&
+		a.Want.Epoch == b.Want.Epoch && same(a.Want, b.Want)
+}
+
+// backwards is o in another order, and with notes: they are for people.
+func backwards(o Observation) Observation {
+	o.Topology.Notes = []discovery.Note{{Code: discovery.EndpointLag, Detail: "B21: the resolver lags"}}
+	o.Topology.Instances = slices.Clone(o.Topology.Instances)
+	slices.Reverse(o.Topology.Instances)
+	o.Declared.State.Members = slices.Clone(o.Declared.State.Members)
+	slices.Reverse(o.Declared.State.Members)
+	return o
+}

@@ -1,0 +1,243 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// history is a cluster through a random time. Every decision in it is checked.
+type history struct {
+	t       *rapid.T
+	now     time.Time
+	rules   Rules
+	mem     Memory
+	saw     Observation
+	commits int
+}
+
+// someRules are policies as people have them. AllowShrink decides whether a history can end with dead members.
+func someRules(t *rapid.T) Rules {
+	r := DefaultRules()
+	r.Fallback = rapid.SampledFrom([]FallbackPolicy{FallbackWriter, FallbackNone, FallbackOnlyWhenAbsent}).Draw(t, "fallback")
+	r.FailureThreshold = rapid.IntRange(0, 4).Draw(t, "failure threshold")
+	r.RecoveryThreshold = rapid.IntRange(0, 4).Draw(t, "recovery threshold")
+	r.ProbeInterval = rapid.SampledFrom([]time.Duration{0, 3 * time.Second, 10 * time.Second}).Draw(t, "probe interval")
+	r.Retention = rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour}).Draw(t, "retention")
+	r.AllowShrink = rapid.SampledFrom([]string{"", "yes"}).Draw(t, "allow shrink")
+	r.GlobalSecondary = rapid.IntRange(0, 5).Draw(t, "mode") == 0
+	r.BatchWindow = rapid.SampledFrom([]time.Duration{0, 0, time.Minute}).Draw(t, "batch window")
+	return r
+}
+
+// someTopology is what one observation may come to: any instances, at most one
+// writer, any probes; and sometimes doubts.
+func someTopology(t *rapid.T, rules Rules, deletions bool) discovery.Topology {
+	top := discovery.Topology{Cluster: "example-pg"}
+	there := rapid.SliceOfNDistinct(rapid.IntRange(0, 23), 0, 6, rapid.ID[int]).Draw(t, "instances")
+	slices.Sort(there)
+	for _, n := range there {
+		i := instance(fmt.Sprintf("i%02d:reader", n))
+		i.Probe = rapid.SampledFrom([]discovery.Fault{discovery.None, discovery.None, discovery.None, discovery.NotAsked, discovery.Timeout}).Draw(t, "probe")
+		i.Role = rapid.SampledFrom([]discovery.Role{discovery.Reader, discovery.Reader, discovery.Reader, discovery.Unknown}).Draw(t, "role")
+		i.Resource = rapid.SampledFrom([]string{"", "A", "A", "A", "B"}).Draw(t, "resource")
+		i.Deleting = deletions && rapid.IntRange(0, 9).Draw(t, "deleting") == 0
+		top.Instances = append(top.Instances, i)
+	}
+	if len(there) > 0 && (!rules.GlobalSecondary || rapid.Bool().Draw(t, "promoted")) {
+		top.Instances[rapid.IntRange(0, len(there)-1).Draw(t, "writer")].Role = discovery.Writer
+	}
+	if rapid.IntRange(0, 4).Draw(t, "trust") == 0 {
+		top.Doubts = []discovery.Doubt{{Code: discovery.NoWriter}}
+	}
+	return top
+}
+
+// tick lets d pass and acts on a topology.
+func (h *history) tick(d time.Duration, top discovery.Topology) {
+	h.now = h.now.Add(d)
+	h.saw.Topology = top
+	h.saw.Topology.At = h.now
+	h.decide()
+}
+
+func (h *history) decide() (acted bool) {
+	var p Plan
+	p, h.mem = checked(h.t, h.mem, h.saw, h.rules, h.now)
+	if p.Action != Publish && p.Action != Failover {
+		return false
+	}
+	h.commits++
+	h.saw.Declared.State = p.Want
+	return true
+}
+
+// settle repeats one observation until nothing more comes of it.
+func (h *history) settle() {
+	for range Slots + 4 {
+		if !h.decide() {
+			return
+		}
+	}
+	h.t.Fatalf("one observation comes to ever more commits: %+v", h.saw)
+}
+
+func TestLawsOfEachDecision(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{t: t, now: epochStart, rules: someRules(t)}
+		for range rapid.IntRange(1, 30).Draw(t, "ticks") {
+			h.between()
+			h.tick(rapid.SampledFrom([]time.Duration{100 * time.Millisecond, 3 * time.Second, 10 * time.Second, 20 * time.Minute}).Draw(t, "wait"), someTopology(t, h.rules, true))
+			if rapid.Bool().Draw(t, "settle") {
+				h.settle()
+			}
+		}
+	})
+}
+
+// between is what else may happen: a restart, a person, Kubernetes.
+func (h *history) between() {
+	switch rapid.IntRange(0, 9).Draw(h.t, "between") {
+	case 0:
+		h.mem = Memory{}
+	case 1:
+		h.rules.Paused = !h.rules.Paused
+	case 2:
+		h.saw.Window = !h.saw.Window
+	case 3:
+		h.rules.Disabled = map[string]bool{fmt.Sprintf("i%02d", rapid.IntRange(0, 23).Draw(h.t, "disabled")): true}
+	case 4:
+		h.saw.Ready = nil
+	case 5:
+		h.saw.Ready = map[string]int{}
+		for n := range 24 {
+			h.saw.Ready[fmt.Sprintf("i%02d", n)] = rapid.IntRange(0, 1).Draw(h.t, "ready")
+		}
+	case 6:
+		h.now = h.now.Add(-time.Minute) // a clock that was set
+	case 7:
+		h.rules.Disabled, h.saw.Pinned = nil, nil
+	case 8:
+		h.saw.Pinned = map[string]bool{fmt.Sprintf("i%02d", rapid.IntRange(0, 23).Draw(h.t, "pinned")): true}
+	}
+}
+
+// quiet is a world in which nothing changes any more: everybody answers, nobody is held up.
+func (h *history) quiet(top discovery.Topology) {
+	h.saw.Ready, h.saw.Pinned, h.saw.Window, h.rules.Paused, h.rules.Disabled = nil, nil, false, false, nil
+	for range 40 { // longer than the longest proof, 5 min
+		h.tick(10*time.Second, top)
+		h.settle()
+	}
+	h.tick(h.rules.Retention, top)
+	for range 20 { // longer than batch windows and debounces
+		h.tick(10*time.Second, top)
+		h.settle()
+	}
+}
+
+// outcome is what a state comes to, whenever and in whatever order it came about.
+func outcome(s State) string {
+	var list []string
+	for _, m := range s.Members {
+		list = append(list, fmt.Sprintf("%s out=%t", m.Name, m.Out != In))
+	}
+	return fmt.Sprintf("writer %s, fallback %t\n%s", s.Writer, s.Fallback, strings.Join(list, "\n"))
+}
+
+// A quiet world comes to the same, whatever was before, and however often memory was lost.
+func TestLawQuietWorldsComeToTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := someRules(t)
+		rules.AllowShrink = "a refusal would stay"
+		top := topology("i00:writer i01:reader i02:reader i23:reader")
+		fresh := &history{t: t, now: epochStart, rules: rules}
+		fresh.quiet(top)
+		lived := &history{t: t, now: epochStart, rules: rules}
+		for range rapid.IntRange(1, 20).Draw(t, "ticks") {
+			lived.between()
+			lived.tick(10*time.Second, someTopology(t, rules, false)) // deletion is for good
+		}
+		lived.quiet(top)
+		if diff := cmp.Diff(outcome(fresh.saw.Declared.State), outcome(lived.saw.Declared.State)); diff != "" {
+			t.Fatalf("a history comes to something else than none:\n%s", diff)
+		}
+		commits := lived.commits
+		lived.mem = Memory{}
+		lived.quiet(top)
+		if lived.commits != commits {
+			t.Fatalf("a restart in a quiet world made %d commits", lived.commits-commits)
+		}
+	})
+}
+
+// A restart between any two ticks of one history changes nothing in the end.
+func TestLawRestartsDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := someRules(t)
+		rules.AllowShrink = "a refusal would stay"
+		plain := &history{t: t, now: epochStart, rules: rules}
+		restarted := &history{t: t, now: epochStart, rules: rules}
+		for range rapid.IntRange(1, 20).Draw(t, "ticks") {
+			top := someTopology(t, rules, false) // deletion is for good
+			plain.tick(10*time.Second, top)
+			restarted.tick(10*time.Second, top)
+			if rapid.Bool().Draw(t, "restart") {
+				restarted.mem = Memory{}
+			}
+		}
+		end := topology("i00:writer i01:reader i02:reader i03:reader")
+		plain.quiet(end)
+		restarted.quiet(end)
+		a, b := plain.saw.Declared.State, restarted.saw.Declared.State
+		if diff := cmp.Diff(outcome(a), outcome(b)); diff != "" {
+			t.Fatalf("restarts come to something else:\n%s", diff)
+		}
+	})
+}
+
+// However readers flap for two hours, each makes few commits: damping bounds
+// its returns to one in five minutes, after the first few.
+func TestLawFlappingMakesFewCommits(t *testing.T) {
+	const tick, span = 3 * time.Second, 2 * time.Hour
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{t: t, now: epochStart, rules: DefaultRules()}
+		h.saw.Window = rapid.Bool().Draw(t, "window")
+		h.saw.Declared.State, h.mem = h.firstOf("a:writer b:reader c:reader")
+		up, down := rapid.IntRange(1, 400).Draw(t, "up"), rapid.IntRange(1, 20).Draw(t, "down")
+		good := topology("a:writer b:reader c:reader")
+		bad := topology(rapid.SampledFrom([]string{"a:writer b:reader", "a:writer b:reader c:reader/timeout"}).Draw(t, "bad"))
+		for n := range int(span / tick) {
+			h.now = h.now.Add(tick)
+			h.saw.Topology = good
+			if n%(up+down) >= up {
+				h.saw.Topology = bad
+			}
+			h.saw.Topology.At = h.now
+			var p Plan
+			p, h.mem = Decide(h.mem, h.saw, h.rules, h.now)
+			if p.Action == Publish {
+				h.commits++
+				h.saw.Declared.State = p.Want
+			}
+		}
+		// 2, 4, 8, 16 and then 30 probes of 10 s: 5 doublings, and once in 5 min for the rest.
+		if most := 2 * (5 + int(span/(5*time.Minute))); h.commits > most {
+			t.Fatalf("%d commits, want at most %d", h.commits, most)
+		}
+	})
+}
+
+func (h *history) firstOf(flat string) (State, Memory) {
+	h.saw.Topology = topology(flat)
+	h.saw.Topology.At = h.now
+	p, mem := Decide(Memory{}, h.saw, h.rules, h.now)
+	return p.Want, mem
+}

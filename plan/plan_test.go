@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"encoding"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestF06 restarts at each point of a failover to an instance without an overlay.
+func TestF06RestartAtEachPointOfAFailover(t *testing.T) {
+	steps := strings.Split("a:writer b:reader|a:?/unreachable b:reader c:writer|a:?/unreachable b:reader c:writer|"+
+		"a:reader b:reader c:writer|a:reader b:reader c:writer|a:reader b:reader c:writer", "|")
+	run := func(restart int) (string, int) {
+		s, commits := newStory(t), 0
+		for k, flat := range steps {
+			if k == restart {
+				s.mem = Memory{}
+			}
+			s.sees(flat)
+			if s.plan.Action == Publish || s.plan.Action == Failover {
+				commits++
+			}
+		}
+		return drawn(s.saw.Declared.State), commits
+	}
+	want, commits := run(-1)
+	if want != "4: c | a b |" || commits != 4 {
+		t.Fatalf("without a restart: %s in %d commits", want, commits)
+	}
+	for k := range steps {
+		if got, n := run(k); k < len(steps)-2 && (got != want || n != commits) {
+			t.Errorf("restarted before step %d: %s in %d commits", k, got, n)
+		}
+	}
+}
+
+func TestMetadataIsRecordedWhereItRollsNobodyWhoServes(t *testing.T) {
+	s := newStory(t)
+	s.sees("a:writer b:reader c:reader/timeout")
+	s.sees("a:writer#A b:reader#B c:reader#C")
+	s.sees("a:writer#A b:reader#B c:reader#C d:reader#D")
+	s.sees("a:writer#A b:reader#B c:reader#C d:reader#D")
+	got := map[string]string{}
+	for _, m := range s.saw.Declared.State.Members {
+		got[m.Name] = m.Resource
+	}
+	if diff := cmp.Diff(map[string]string{"a": "", "b": "", "c": "C", "d": "D"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUrgentWhileTheWriterIsUnknownOrMoving(t *testing.T) {
+	s := newStory(t)
+	for _, c := range []struct {
+		see    func()
+		urgent bool
+	}{
+		{func() { s.sees("a:writer b:reader") }, false},
+		{func() { s.doubts("no-writer") }, true},
+		{func() { s.sees("a:reader b:reader") }, true},
+		{func() { s.sees("a:reader b:reader c:writer") }, true}, // c gets its overlay
+		{func() { s.ready("a=1 b=1 c=0"); s.sees("a:reader b:reader c:writer") }, true},
+		{func() { s.ready("unknown"); s.sees("a:reader b:reader c:writer") }, true},
+		{func() { s.sees("a:reader b:reader c:writer") }, false},
+	} {
+		c.see()
+		if s.plan.Urgent() != c.urgent {
+			t.Errorf("%s: urgent is %t", s.said(), s.plan.Urgent())
+		}
+	}
+}
+
+func TestWakeIsWhenTimeAloneChangesSomething(t *testing.T) {
+	s := newStory(t)
+	s.sees("a:writer b:reader c:reader")
+	if !s.plan.Wake.IsZero() {
+		t.Errorf("nothing to wait for, but wake is %v", s.plan.Wake)
+	}
+	s.sees("3x a:writer b:reader")
+	gone := s.now.Truncate(time.Second)
+	s.sees("a:writer b:reader")
+	if want := gone.Add(time.Hour); !s.plan.Wake.Equal(want) {
+		t.Errorf("retention: wake is %v, want %v", s.plan.Wake, want)
+	}
+	s.rules.BatchWindow = time.Minute
+	s.sees("a:writer b:reader d:reader")
+	if want := s.now.Add(time.Minute); !s.plan.Wake.Equal(want) {
+		t.Errorf("batch window: wake is %v, want %v", s.plan.Wake, want)
+	}
+	s.now = s.plan.Wake.Add(-s.tick)
+	s.sees("a:writer b:reader d:reader")
+	if s.plan.Action != Publish {
+		t.Errorf("woken up for nothing: %s", s.said())
+	}
+}
+
+func TestFactsAreWhatAStateSays(t *testing.T) {
+	state := State{Epoch: 4, Writer: "a", Members: []Member{
+		{Name: "a", Resource: "A", Slot: 0}, {Name: "b", Slot: 1, Out: Unproven, Since: epochStart, Host: "b.example"},
+	}}
+	facts := state.Facts("spec")
+	if len(facts) != 16 {
+		t.Fatalf("facts are %q", facts)
+	}
+	for _, c := range []struct {
+		name   string
+		differ bool
+		change func(*State, *Member)
+	}{
+		{"epoch", false, func(s *State, _ *Member) { s.Epoch++ }},
+		{"since", false, func(_ *State, m *Member) { m.Since = time.Time{} }},
+		{"why it is out", false, func(_ *State, m *Member) { m.Out = Unhealthy }},
+		{"endpoint", false, func(_ *State, m *Member) { m.Host = "c.example" }},
+		{"writer", true, func(s *State, _ *Member) { s.Writer = "b" }},
+		{"fallback", true, func(s *State, _ *Member) { s.Fallback = true }},
+		{"name", true, func(_ *State, m *Member) { m.Name = "c" }},
+		{"resource", true, func(_ *State, m *Member) { m.Resource = "B" }},
+		{"slot", true, func(_ *State, m *Member) { m.Slot = 2 }},
+		{"that it is out", true, func(_ *State, m *Member) { m.Out = In }},
+	} {
+		other := state
+		other.Members = append([]Member(nil), state.Members...)
+		c.change(&other, &other.Members[1])
+		if got := other.Facts("spec"); (got != facts) != c.differ {
+			t.Errorf("another %s: facts differ is %t", c.name, got != facts)
+		}
+	}
+	if state.Facts("another") == facts {
+		t.Error("another declaration gives the same facts")
+	}
+}
+
+// A reverted commit may have changed nothing here: class config.
+func TestC08ARevertedDrawingIsNotDrawnAgain(t *testing.T) {
+	s := newStory(t)
+	s.rules.Spec = "one"
+	s.sees("a:writer b:reader")
+	s.saw.Declared.Reverted = Revert{By: "f00d", Facts: s.saw.Declared.State.Facts("one")}
+	s.sees("a:writer b:reader")
+	if got := s.said(); got != "hold: reverted-by-person" {
+		t.Error(got)
+	}
+	s.rules.Spec = "two"
+	s.sees("a:writer b:reader")
+	if got := s.said(); got != "keep" {
+		t.Error(got)
+	}
+}
+
+func TestWordsReadBack(t *testing.T) {
+	words := func(n int, at func(int) encoding.TextMarshaler, into encoding.TextUnmarshaler) {
+		t.Helper()
+		for k := range n {
+			text, err := at(k).MarshalText()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := into.UnmarshalText(text); err != nil {
+				t.Error(err)
+			}
+			again, _ := into.(encoding.TextMarshaler).MarshalText()
+			if string(again) != string(text) || strings.HasPrefix(string(text), "(") {
+				t.Errorf("%q reads back as %q", text, again)
+			}
+		}
+		if err := into.UnmarshalText([]byte("nonsense")); err == nil {
+			t.Errorf("%T reads nonsense", into)
+		}
+		if beyond := fmt.Sprint(at(255)); beyond != "(255)" {
+			t.Errorf("a value that is none prints as %q", beyond)
+		}
+	}
+	words(4, func(k int) encoding.TextMarshaler { return Action(k) }, new(Action))
+	words(5, func(k int) encoding.TextMarshaler { return Class(k) }, new(Class))
+	words(6, func(k int) encoding.TextMarshaler { return Out(k) }, new(Out))
+	words(3, func(k int) encoding.TextMarshaler { return FallbackPolicy(k) }, new(FallbackPolicy))
+	words(int(lastCode), func(k int) encoding.TextMarshaler {
+		if k < 255 {
+			k++
+		}
+		return Code(k)
+	}, new(Code))
+}
+
+// Each code has exactly one line of text, which is its own: the word in its comment is checked by eye once, here by count.
+func TestEveryReasonHasAWordAndASentence(t *testing.T) {
+	if n := strings.Count(strings.TrimSpace(codeText), "\n") + 1; n != int(lastCode) {
+		t.Errorf("%d lines for %d codes", n, lastCode)
+	}
+	seen := map[string]bool{}
+	for c := FirstTree; c <= lastCode; c++ {
+		word, sentence := c.text()
+		if word == "" || sentence == "" || seen[word] || strings.ToLower(word) != word || strings.ContainsAny(word, " _") {
+			t.Errorf("code %d is %q: %q", c, word, sentence)
+		}
+		seen[word] = true
+	}
+	if got := (Reason{WriterMoved, "b", "was a"}).String(); got != "b: is the writer now (was a)" {
+		t.Error(got)
+	}
+	for code, want := range map[Code]string{Doubted: "doubt", NoSlot: "no-slot", WriterFailing: "writer-failing", Absent: "absent"} {
+		if code.String() != want {
+			t.Errorf("%d is %q, want %q", code, code, want)
+		}
+	}
+}

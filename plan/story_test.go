@@ -1,0 +1,254 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poolwright/poolwright/discovery"
+)
+
+// A story is a script: what is seen, and what comes of it.
+//
+//	rule paused | unpaused | disabled a,b | fallback none | shrink why | ...  from now on
+//	sees a:writer b:reader        one tick (10 s) later
+//	sees 3x a:writer b:reader     three ticks; nothing is published before the last
+//	sees none                     a trusted topology without instances
+//	doubts no-writer b            a topology with that doubt, about b
+//	wait 59m                      nothing is seen for so long
+//	restart | revert | lost       memory is lost; a person reverts the last commit; the last push never arrived
+//	ready a=1 b=0 | ready unknown
+//	pinned b                      a person's file is in b's overlay; "pinned none" when it is gone
+//	window open | window closed   a failover window; "tick 1s" sets the length of a tick
+//	then again                    the same observation once more
+//	then publish scale: overlay-added b; joined c     action, class and all reasons
+//	git 2: a | b | c=unhealthy    epoch, writer, who serves readers, who is out and why
+//
+// An instance is name:role, with /fault, +deleting, #resource and @host after it in that order.
+// A role of "?" is unknown.
+type story struct {
+	t     *testing.T
+	now   time.Time
+	tick  time.Duration
+	rules Rules
+	mem   Memory
+	saw   Observation
+	prev  State // before the last publish
+	plan  Plan
+}
+
+var epochStart = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
+
+func newStory(t *testing.T) *story {
+	return &story{t: t, now: epochStart, tick: 10 * time.Second, rules: DefaultRules()}
+}
+
+func tell(t *testing.T, script string) {
+	t.Helper()
+	s := newStory(t)
+	for n, line := range strings.Split(strings.TrimSpace(script), "\n") {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.TrimSpace(rest)
+		do, ok := s.verbs()[verb]
+		if !ok {
+			t.Fatalf("line %d: %q is no verb", n+1, verb)
+		}
+		if problem := do(rest); problem != "" {
+			t.Fatalf("line %d: %s %s\n%s", n+1, verb, rest, problem)
+		}
+	}
+}
+
+func (s *story) verbs() map[string]func(string) string {
+	return map[string]func(string) string{
+		"sees": s.sees, "doubts": s.doubts, "then": s.then, "git": s.git, "rule": s.rule, "ready": s.ready,
+		"restart": func(string) string { s.mem = Memory{}; return "" },
+		"lost":    func(string) string { s.saw.Declared.State = s.prev; return "" },
+		"revert":  s.revert,
+		"pinned":  func(name string) string { s.saw.Pinned = map[string]bool{name: true}; return "" },
+		"window":  func(on string) string { s.saw.Window = on == "open"; return "" },
+		"tick":    func(d string) (p string) { s.tick, p = duration(d); return p },
+		"wait": func(d string) (p string) {
+			wait, p := duration(d)
+			s.now = s.now.Add(wait - s.tick)
+			return p
+		},
+	}
+}
+
+func duration(text string) (time.Duration, string) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return d, ""
+}
+
+func (s *story) sees(text string) string {
+	times := 1
+	if n, rest, ok := strings.Cut(text, "x "); ok {
+		if k, err := strconv.Atoi(n); err == nil {
+			times, text = k, rest
+		}
+	}
+	for i := range times {
+		s.saw.Topology = topology(text)
+		s.step()
+		if i < times-1 && (s.plan.Action == Publish || s.plan.Action == Failover) {
+			return fmt.Sprintf("published %d ticks early: %s", times-1-i, s.said())
+		}
+	}
+	return ""
+}
+
+func (s *story) doubts(text string) string {
+	code, instance, _ := strings.Cut(text, " ")
+	var c discovery.DoubtCode
+	if err := c.UnmarshalText([]byte(code)); err != nil {
+		return err.Error()
+	}
+	s.saw.Topology = discovery.Topology{Cluster: "example-pg", Doubts: []discovery.Doubt{{Code: c, Instance: instance}}}
+	s.step()
+	return ""
+}
+
+// step decides, checks what has to hold for every decision, and does it.
+func (s *story) step() {
+	s.t.Helper()
+	s.now = s.now.Add(s.tick)
+	s.saw.Topology.At = s.now
+	s.decide()
+}
+
+func (s *story) decide() {
+	s.t.Helper()
+	before := s.saw.Declared.State
+	s.plan, s.mem = checked(s.t, s.mem, s.saw, s.rules, s.now)
+	if s.plan.Action == Publish || s.plan.Action == Failover {
+		s.prev, s.saw.Declared = before, Declared{State: s.plan.Want}
+	}
+}
+
+func (s *story) revert(string) string {
+	s.saw.Declared.Reverted = Revert{By: "f00d", Facts: s.saw.Declared.State.Facts(s.rules.Spec)}
+	s.saw.Declared.State = s.prev
+	return ""
+}
+
+func (s *story) then(want string) string {
+	if want == "again" { // the same observation once more
+		s.decide()
+		return ""
+	}
+	return cmp.Diff(want, s.said())
+}
+
+// said is the last plan in the words of "then".
+func (s *story) said() string {
+	said := s.plan.Action.String()
+	if s.plan.Class != NoChange && s.plan.Class != FailoverChange {
+		said += " " + s.plan.Class.String()
+	}
+	var reasons []string
+	for _, r := range s.plan.Reasons {
+		reasons = append(reasons, strings.TrimSpace(r.Code.String()+" "+r.Instance))
+	}
+	if len(reasons) > 0 {
+		said += ": " + strings.Join(reasons, "; ")
+	}
+	return said
+}
+
+func (s *story) git(want string) string { return cmp.Diff(want, drawn(s.saw.Declared.State)) }
+
+// drawn is a state in the words of "git".
+func drawn(st State) string {
+	var out []string
+	for _, m := range st.Members {
+		if m.Out != In {
+			out = append(out, m.Name+"="+m.Out.String())
+		}
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d: %s | %s | %s", st.Epoch, st.Writer, strings.Join(st.Readers(), " "), strings.Join(out, " ")))
+}
+
+func (s *story) ready(text string) string {
+	s.saw.Ready = nil
+	if text == "unknown" {
+		return ""
+	}
+	s.saw.Ready = map[string]int{}
+	for _, f := range strings.Fields(text) {
+		name, n, _ := strings.Cut(f, "=")
+		k, err := strconv.Atoi(n)
+		if err != nil {
+			return err.Error()
+		}
+		s.saw.Ready[name] = k
+	}
+	return ""
+}
+
+func (s *story) rule(text string) (problem string) {
+	name, value, _ := strings.Cut(text, " ")
+	switch name {
+	case "paused", "unpaused":
+		s.rules.Paused = name == "paused"
+	case "disabled":
+		s.rules.Disabled = map[string]bool{}
+		for _, n := range strings.Fields(value) {
+			s.rules.Disabled[n] = true
+		}
+	case "fallback":
+		if err := s.rules.Fallback.UnmarshalText([]byte(value)); err != nil {
+			return err.Error()
+		}
+	case "shrink":
+		s.rules.AllowShrink = value
+	case "spec":
+		s.rules.Spec = value
+	case "global-secondary":
+		s.rules.GlobalSecondary = value != "no"
+	case "batch":
+		s.rules.BatchWindow, problem = duration(value)
+	case "retention":
+		s.rules.Retention, problem = duration(value)
+	default:
+		return "no such rule"
+	}
+	return problem
+}
+
+// topology reads instances in the words of "sees".
+func topology(text string) discovery.Topology {
+	top := discovery.Topology{Cluster: "example-pg"}
+	for _, f := range strings.Fields(strings.TrimPrefix(text, "none")) {
+		top.Instances = append(top.Instances, instance(f))
+	}
+	slices.SortFunc(top.Instances, func(a, b discovery.Instance) int { return strings.Compare(a.Name, b.Name) })
+	return top
+}
+
+func instance(text string) discovery.Instance {
+	var host, resource, fault string
+	text, host, _ = strings.Cut(text, "@")
+	text, resource, _ = strings.Cut(text, "#")
+	text, deleting := strings.CutSuffix(text, "+deleting")
+	text, fault, _ = strings.Cut(text, "/")
+	name, role, _ := strings.Cut(text, ":")
+	if host == "" {
+		host = name + ".example"
+	}
+	i := discovery.Instance{Name: name, Host: host, Port: 5432, Resource: resource, Deleting: deleting}
+	roles := map[string]discovery.Role{"?": discovery.Unknown, "writer": discovery.Writer, "reader": discovery.Reader}
+	i.Role = roles[role]
+	if err := i.Probe.UnmarshalText([]byte(fault)); err != nil {
+		panic(err)
+	}
+	return i
+}
