@@ -41,7 +41,7 @@ fuzz: ## Run each fuzz target for FUZZTIME
 
 generate: ## Draw the schema, the example tree and the golden files anew
 	$(GO) generate ./...
-	$(GO) test -count=1 $(UPDATABLE) -update
+	$(GO) test -count=1 -p 1 $(UPDATABLE) -update
 
 lint: $(LINT) ## Run golangci-lint
 	$(LINT) run ./...
