@@ -43,6 +43,8 @@ type Reconciler struct {
 	memory plan.Memory
 	base   *gitsync.Base // what Git was when last read or written; nil before
 	baseAt time.Time
+	saw    plan.Observation // what sawOn declares
+	sawOn  *gitsync.Base
 	quiet  settled
 	retry  *backoff.ExponentialBackOff
 	notTil time.Time // no Git operation before, after a failure
@@ -98,7 +100,9 @@ func (r *Reconciler) Run(ctx context.Context) {
 		case <-r.Eyes.Lost():
 			r.lost()
 		case d := <-r.done:
-			r.finished(d)
+			if !r.finished(d) {
+				continue
+			}
 		case <-timer.C:
 		}
 		timer.Reset(r.round(ctx))
@@ -134,10 +138,9 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 // judge turns what was seen into evidence, and minds the window.
 func (r *Reconciler) judge(d declaration, t discovery.Topology) {
 	now := r.Now()
-	wasOpen := r.window.isOpen(now)
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)
-	r.tellWindow(wasOpen, r.window.isOpen(now))
+	r.tellWindow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.latest = look{d, evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now}}
@@ -164,18 +167,19 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 	return nil
 }
 
-// propose advances the memory and draws what differs. It returns nothing when
-// declaration and base are those for which nothing differed before.
+// propose advances the memory and draws what differs. Nothing is drawn while
+// held or while Git is busy, nor when declaration and base are those for which
+// nothing differed before.
 func (r *Reconciler) propose(d declaration) ([]proposal, error) {
-	e := r.latest.evidence
-	saw, err := observationOn(d, *r.base, e)
-	if err != nil {
+	if err := r.readBack(d); err != nil {
 		return nil, err
 	}
+	e, saw := r.latest.evidence, r.saw
+	saw.Topology, saw.Window = e.Topology, e.Window
 	var decided plan.Plan
 	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d), e.Now)
 	now := settled{d.Spec, r.base}
-	if decided.Action == plan.Keep && r.quiet == now {
+	if decided.Action == plan.Hold || decided.Action == plan.Keep && r.quiet == now || !r.mayStart() {
 		return []proposal{{Plan: decided}}, nil
 	}
 	proposals, err := propose(d, *r.base, e)
@@ -185,9 +189,24 @@ func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	return proposals, err
 }
 
-// start begins a Git operation, unless one is under way or it is too early after a failure.
+// readBack reads what the base declares, once for each base.
+func (r *Reconciler) readBack(d declaration) error {
+	if r.sawOn == r.base {
+		return nil
+	}
+	saw, err := observationOn(d, *r.base, evidence{})
+	if err == nil {
+		r.saw, r.sawOn = saw, r.base
+	}
+	return err
+}
+
+// mayStart is false while a Git operation is under way, and for a while after a failure.
+func (r *Reconciler) mayStart() bool { return !r.busy && !r.Now().Before(r.notTil) }
+
+// start begins a Git operation if it may.
 func (r *Reconciler) start(ctx context.Context, operation func(context.Context) gitDone) {
-	if r.busy || r.Now().Before(r.notTil) {
+	if !r.mayStart() {
 		return
 	}
 	r.busy = true
@@ -234,23 +253,27 @@ func changesOf(proposals []proposal) (changes []gitsync.Change) {
 	return changes
 }
 
-// finished takes note of the end of a Git operation.
-func (r *Reconciler) finished(d gitDone) {
+// finished takes note of the end of a Git operation, and says whether that is
+// a reason to look again at once.
+func (r *Reconciler) finished(d gitDone) bool {
 	r.busy = false
 	r.tell(&r.told.git, d.err, GitFailed, GitBack)
 	if d.err != nil {
 		r.notTil = r.Now().Add(r.retry.NextBackOff())
-		return
+		return false
 	}
 	r.retry.Reset()
-	if r.baseAt = r.Now(); r.base == nil || r.base.Head != d.base.Head || len(d.receipt.Commits) > 0 {
-		r.base = d.base
+	r.baseAt = r.Now()
+	if r.base != nil && r.base.Head == d.base.Head && len(d.receipt.Commits) == 0 {
+		return false
 	}
+	r.base = d.base
 	if len(d.receipt.Commits) > 0 {
 		r.base.Head = d.receipt.Head
 		r.say(Event{Kind: Committed, Commits: d.receipt.Commits, Messages: messagesOf(d.proposals), Plan: d.proposals[0].Plan,
 			Detail: subjects(d.proposals)})
 	}
+	return true
 }
 
 func messagesOf(proposals []proposal) (messages []string) {
@@ -272,9 +295,8 @@ func subjects(proposals []proposal) string {
 // lost opens the window: the connection to the writer broke.
 func (r *Reconciler) lost() {
 	r.say(Event{Kind: WriterLost, Detail: r.window.writer})
-	wasOpen := r.window.isOpen(r.Now())
 	r.window.open(r.Now(), r.latest.Cluster.Spec.Failover)
-	r.tellWindow(wasOpen, true)
+	r.tellWindow()
 }
 
 // drain waits for a push under way, so that a stop does not cut it in half.

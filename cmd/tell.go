@@ -11,7 +11,7 @@ import (
 // told is what people know already, so that each thing is told once.
 type told struct {
 	standing, git, doubts, decided string
-	looked                         bool
+	looked, window                 bool
 }
 
 func (r *Reconciler) say(e Event) {
@@ -58,13 +58,18 @@ func doubtsText(doubts []discovery.Doubt) string {
 	return strings.Join(slices.Compact(words), ", ")
 }
 
-func (r *Reconciler) tellWindow(was, is bool) {
+// tellWindow says when the window opens or closes.
+func (r *Reconciler) tellWindow() {
+	is := r.window.isOpen(r.Now())
 	switch {
-	case !was && is:
+	case is == r.told.window:
+		return
+	case is:
 		r.say(Event{Kind: WindowOpened})
-	case was && !is:
+	default:
 		r.say(Event{Kind: WindowClosed})
 	}
+	r.told.window = is
 }
 
 // tellPlan says what is decided when it is not what was said last.
