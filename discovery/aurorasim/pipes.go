@@ -58,10 +58,19 @@ func (p *pipes) dial(ctx context.Context) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
 	case p.dialed <- theirs:
-		return ours, nil
+		return pipe{ours, p.addr}, nil
 	case <-p.closed:
 		return nil, refused()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+// pipe knows where it leads to: pgx sends its cancel requests there.
+type pipe struct {
+	net.Conn
+	remote pipeAddr
+}
+
+// RemoteAddr implements net.Conn.
+func (p pipe) RemoteAddr() net.Addr { return p.remote }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -262,47 +263,58 @@ func TestDemotedWriterRefusesWritesInSessionsItKept(t *testing.T) {
 	}
 }
 
-func TestSlowAnswers(t *testing.T) {
-	t.Run("come", func(t *testing.T) {
-		c := start(t, aurorasim.Config{})
+func TestSlowAnswersCome(t *testing.T) {
+	virtual(t, aurorasim.Config{}, func(t *testing.T, c *aurorasim.Cluster) {
 		conn := connect(t, c, "b")
-		inject(t, c, "b", aurorasim.Slow, aurorasim.For(50*time.Millisecond))
+		inject(t, c, "b", aurorasim.Slow, aurorasim.For(5*time.Second))
 		began := time.Now()
 		wordOf(t, conn)
-		if d := time.Since(began); d < 50*time.Millisecond {
-			t.Errorf("an answer after %v, want 50 ms at least", d)
+		if d := time.Since(began); d != 5*time.Second {
+			t.Errorf("a statement was answered after %v, want 5 s", d)
+		}
+		began = time.Now()
+		connect(t, c, "b")
+		if d := time.Since(began); d != 5*time.Second {
+			t.Errorf("a login was answered after %v, want 5 s", d)
 		}
 	})
-	t.Run("end at statement_timeout", func(t *testing.T) {
-		c := start(t, aurorasim.Config{})
-		conn := connect(t, c, "b", func(p *pgx.ConnConfig) { p.RuntimeParams["statement_timeout"] = "20" })
-		inject(t, c, "b", aurorasim.Slow, aurorasim.For(time.Hour))
-		if _, err := conn.Exec(within(t), "select 1"); code(err) != "57014" {
-			t.Errorf("got %v, want 57014", err)
-		}
-	})
-	t.Run("end with a cancel request", func(t *testing.T) {
-		c := start(t, aurorasim.Config{})
+}
+
+func TestSlowAnswersEndAtStatementTimeout(t *testing.T) {
+	for timeout, want := range map[string]time.Duration{"20": 20 * time.Millisecond, "2s": 2 * time.Second, "1min": time.Minute} {
+		virtual(t, aurorasim.Config{}, func(t *testing.T, c *aurorasim.Cluster) {
+			conn := connect(t, c, "b", func(p *pgx.ConnConfig) { p.RuntimeParams["statement_timeout"] = timeout })
+			inject(t, c, "b", aurorasim.Slow, aurorasim.For(time.Hour))
+			began := time.Now()
+			_, err := conn.Exec(t.Context(), "select 1")
+			if d := time.Since(began); code(err) != "57014" || d != want {
+				t.Errorf("after %v: %v, want 57014 after %v", d, err, want)
+			}
+		})
+	}
+}
+
+func TestSlowAnswersEndWithACancelRequest(t *testing.T) {
+	virtual(t, aurorasim.Config{}, func(t *testing.T, c *aurorasim.Cluster) {
 		conn := connect(t, c, "b")
 		inject(t, c, "b", aurorasim.Slow, aurorasim.For(time.Hour))
+		if err := conn.PgConn().CancelRequest(t.Context()); err != nil { // before the statement: no effect
+			t.Fatal(err)
+		}
 		done := make(chan error, 1)
 		go func() {
-			_, err := conn.Exec(within(t), "select 1")
+			_, err := conn.Exec(context.Background(), "select 1")
 			done <- err
 		}()
-		// A request that comes before the statement has no effect, as in PostgreSQL: ask until it has.
-		for {
-			if err := conn.PgConn().CancelRequest(within(t)); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case err := <-done:
-				if code(err) != "57014" {
-					t.Errorf("got %v, want 57014", err)
-				}
-				return
-			default:
-			}
+		synctest.Wait()
+		if len(done) > 0 {
+			t.Fatal("the early cancel request had an effect")
+		}
+		if err := conn.PgConn().CancelRequest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; code(err) != "57014" {
+			t.Errorf("got %v, want 57014", err)
 		}
 	})
 }

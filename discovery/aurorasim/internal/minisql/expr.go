@@ -1,6 +1,9 @@
 package minisql
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // expr is a typed expression. eval's second argument is nil when there is no from clause.
 type expr struct {
@@ -183,15 +186,15 @@ func compareValues(a, b any) int {
 	case bool:
 		return truth(a) - truth(b.(bool))
 	case int64:
-		return order(a, b.(int64))
+		return cmp.Compare(a, b.(int64))
 	case float64:
-		return order(a, b.(float64))
+		return cmp.Compare(a, b.(float64))
 	case string:
-		return order(a, b.(string))
+		return cmp.Compare(a, b.(string))
 	case time.Time:
 		return a.Compare(b.(time.Time))
 	case time.Duration:
-		return order(a, b.(time.Duration))
+		return cmp.Compare(a, b.(time.Duration))
 	}
 	return 0
 }

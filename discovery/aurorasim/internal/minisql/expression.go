@@ -1,6 +1,9 @@
 package minisql
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // deepest bounds the nesting of expressions, so that hostile text cannot exhaust the stack.
 const deepest = 100
@@ -86,7 +89,7 @@ func (p *parser) binary(level int) (expr, error) {
 	a, err := p.binary(level + 1)
 	for err == nil {
 		op := p.peek()
-		if op.kind != symbol || !contains(all[level], op.text) {
+		if op.kind != symbol || !slices.Contains(all[level], op.text) {
 			return a, nil
 		}
 		p.take()
@@ -94,17 +97,11 @@ func (p *parser) binary(level int) (expr, error) {
 		if b, err = p.binary(level + 1); err == nil {
 			a, err = operate(op.text, a, b)
 		}
-	}
-	return a, err
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
+		if level == 0 {
+			return a, err // comparisons do not associate: a < b < c is no expression
 		}
 	}
-	return false
+	return a, err
 }
 
 func operate(op string, a, b expr) (expr, error) {
@@ -213,10 +210,13 @@ func (p *parser) intervalLiteral() (expr, error) {
 		p.at--
 		return expr{}, p.unexpected()
 	}
-	v, err := fromText(t.text, Interval)
+	v, ok := interval(t.text)
+	if !ok {
+		return expr{}, refuse("22007", "invalid input syntax for type interval: %q", t.text)
+	}
 	e := constant(v, Interval)
 	e.name = "interval"
-	return e, err
+	return e, nil
 }
 
 // extract parses "(epoch from x)".

@@ -1,7 +1,6 @@
 package minisql
 
 import (
-	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -13,8 +12,6 @@ func truth(b bool) int {
 	}
 	return 0
 }
-
-func order[T cmp.Ordered](a, b T) int { return cmp.Compare(a, b) }
 
 // functions is the closed table of functions; coalesce, extract and cast have their own grammar.
 func functions(name string) []signature {

@@ -102,6 +102,8 @@ func convert(v any, from, to Type) (any, error) {
 		return fromText(strings.TrimSpace(s), to)
 	}
 	switch to {
+	case Bool:
+		return v != int64(0), nil
 	case Int4, Int8:
 		return toInt(v, from, to)
 	case Numeric, Float8:
@@ -116,7 +118,7 @@ func convert(v any, from, to Type) (any, error) {
 
 // castable reports whether an explicit cast exists.
 func castable(from, to Type) bool {
-	if implicit(from, to) || to == Text {
+	if implicit(from, to) || to == Text && from != Interval {
 		return true
 	}
 	switch from {
@@ -224,8 +226,6 @@ func Print(v any) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case time.Time:
 		return v.UTC().Format("2006-01-02 15:04:05.999999-07")
-	case time.Duration:
-		return v.String()
 	}
 	return fmt.Sprint(v)
 }
