@@ -88,7 +88,7 @@ func (n *Node) isAhead(next *Node) (bool, error) {
 	}
 	hasIt := "SELECT " + received + " >= " + quote(lsn)
 	if next.upstream.Running() {
-		return next.waitAtMost(2*time.Second, "receiving", hasIt) != nil, nil
+		return next.waitAtMost(10*time.Second, "receiving", hasIt) != nil, nil
 	}
 	var has bool
 	err := next.queryRow(context.Background(), hasIt, &has)
@@ -169,7 +169,7 @@ func (c *Cluster) Query(name, sql string) string {
 	return *value
 }
 
-// WaitFor asks a node, for at most 30 s, until a query of one boolean says true.
+// WaitFor asks a node, for at most a minute, until a query of one boolean says true.
 func (c *Cluster) WaitFor(name, sql string) {
 	c.t.Helper()
 	c.check(c.Node(name).waitFor(sql, sql))

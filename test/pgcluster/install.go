@@ -153,7 +153,7 @@ func (in install) templatePath() (string, error) {
 		}
 		return r
 	}, in.version)
-	return filepath.Join(dir, fmt.Sprintf("initdb-%s-uid%d", key, in.uid())), nil
+	return filepath.Join(dir, fmt.Sprintf("initdb-slim-%s-uid%d", key, in.uid())), nil
 }
 
 func (in install) uid() int {
@@ -180,6 +180,9 @@ func (in install) makeTemplate(template string) error {
 		"--locale=C", "--wal-segsize=1", "--pgdata="+data); err != nil {
 		return err
 	}
+	if err := in.slim(data); err != nil {
+		return err
+	}
 	near, err := os.MkdirTemp(filepath.Dir(template), "new-")
 	if err != nil {
 		return err
@@ -193,6 +196,25 @@ func (in install) makeTemplate(template string) error {
 		return nil
 	}
 	return err
+}
+
+// slim drops the template databases, two thirds of all files. CREATE DATABASE
+// then has to name TEMPLATE postgres.
+func (in install) slim(data string) error {
+	cmd := in.command("postgres", "--single", "-D", data, "postgres")
+	cmd.Stdin = strings.NewReader(`ALTER DATABASE template0 IS_TEMPLATE false
+ALTER DATABASE template1 IS_TEMPLATE false
+DROP DATABASE template0
+DROP DATABASE template1
+`)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("dropping the template databases: %w\n%s", err, out)
+	}
+	if strings.Contains(string(out), "ERROR") {
+		return fmt.Errorf("dropping the template databases: %s", out)
+	}
+	return nil
 }
 
 // copyTree keeps owners and modes, which PostgreSQL checks.

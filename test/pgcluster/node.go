@@ -45,7 +45,7 @@ const (
 )
 
 // deadline bounds every wait of the bed; reaching it is always a failure.
-const deadline = 30 * time.Second
+const deadline = time.Minute
 
 // Addr is host:port.
 func (n *Node) Addr() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }
@@ -170,19 +170,47 @@ func (n *Node) waitAtMost(limit time.Duration, what, sql string) error {
 	defer cancel()
 	pause := time.NewTicker(20 * time.Millisecond)
 	defer pause.Stop()
+	ask := &asker{node: n}
+	defer ask.close()
 	for {
-		var yes bool
-		err := n.queryRow(ctx, sql, &yes)
-		if err == nil && yes {
+		yes, err := ask.whether(ctx, sql)
+		if yes {
 			return nil
 		}
 		select {
 		case <-n.process.exited:
 			return fmt.Errorf("%s of %s: the server has exited\n%s", what, n.Name, n.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("%s of %s: not within %s (last answer: %v, error: %v)\n%s", what, n.Name, limit, yes, err, n.logTail())
+			return fmt.Errorf("%s of %s: not within %s (last error: %v)\n%s", what, n.Name, limit, err, n.logTail())
 		case <-pause.C:
 		}
+	}
+}
+
+// asker keeps a connection between questions: a new one for each costs the
+// server a process.
+type asker struct {
+	node *Node
+	conn *pgx.Conn
+}
+
+func (a *asker) whether(ctx context.Context, sql string) (yes bool, err error) {
+	if a.conn == nil {
+		if a.conn, err = a.node.connect(ctx); err != nil {
+			return false, err
+		}
+	}
+	if err := a.conn.QueryRow(ctx, sql).Scan(&yes); err != nil {
+		a.close()
+		return false, err
+	}
+	return yes, nil
+}
+
+func (a *asker) close() {
+	if a.conn != nil {
+		_ = a.conn.Close(context.Background())
+		a.conn = nil
 	}
 }
 

@@ -2,6 +2,7 @@ package pgcluster
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,19 +32,12 @@ func TestThreeNodesPromoteAndRejoin(t *testing.T) {
 		t.Errorf("primary is %s, want b", got)
 	}
 
-	// And once more, back to where it began.
+	// An old primary that still runs, or is started again, calls itself writer too.
 	c.Promote("a")
-	c.Rejoin("b")
-	roles(t, c, map[string]string{"a": "false", "b": "true", "c": "true"})
-}
-
-func TestAnOldPrimaryThatStillRunsCallsItselfWriterToo(t *testing.T) {
-	c := Start(t, Options{Nodes: []string{"a", "b", "c"}})
-	c.Promote("c")
-	roles(t, c, map[string]string{"a": "false", "b": "true", "c": "false"})
-	c.Stop("a", Fast)
-	c.StartNode("a")
-	roles(t, c, map[string]string{"a": "false", "b": "true", "c": "false"})
+	roles(t, c, map[string]string{"a": "false", "b": "false", "c": "true"})
+	c.Stop("b", Fast)
+	c.StartNode("b")
+	roles(t, c, map[string]string{"a": "false", "b": "false", "c": "true"})
 }
 
 func TestAStandbyThatIsAheadOfTheNewPrimaryIsBuiltAnew(t *testing.T) {
@@ -57,68 +51,47 @@ func TestAStandbyThatIsAheadOfTheNewPrimaryIsBuiltAnew(t *testing.T) {
 	roles(t, c, map[string]string{"b": "false", "c": "true"})
 }
 
-func TestTheOrdinaryRoleNeedsItsPassword(t *testing.T) {
-	c := Start(t, Options{})
+func TestConnections(t *testing.T) {
+	c := Start(t, Options{TLS: true})
 	node := c.Node("a")
 	if node != c.Primary() || len(c.Nodes()) != 1 {
 		t.Fatal("want one node, the primary")
 	}
-	conn, err := pgx.Connect(t.Context(), node.DSN())
-	if err != nil {
-		t.Fatal(err)
+	connect := func(dsn, password string) (*pgx.Conn, error) {
+		config, err := pgx.ParseConfig(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Password = password
+		return pgx.ConnectConfig(t.Context(), config)
 	}
-	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), "CREATE TABLE x ()"); err == nil {
-		t.Error("the ordinary role may create tables")
-	}
-	config := conn.Config().Copy()
-	config.Password = "wrong"
-	if _, err := pgx.ConnectConfig(t.Context(), config); err == nil {
+	if _, err := connect(node.DSN(), "wrong"); err == nil {
 		t.Error("a wrong password was accepted")
 	}
-}
-
-func TestTLSIsVerifiableByAddress(t *testing.T) {
-	c := Start(t, Options{Nodes: []string{"a", "b"}, TLS: true})
-	for _, n := range c.Nodes() {
-		config, err := pgx.ParseConfig(n.DSN() + "&sslmode=verify-full&sslrootcert=" + c.CAFile)
+	verified := strings.Replace(node.DSN(), "sslmode=disable", "sslmode=verify-full&sslrootcert="+c.CAFile, 1)
+	for dsn, wantTLS := range map[string]bool{node.DSN(): false, verified: true} {
+		conn, err := connect(dsn, Password)
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := pgx.ConnectConfig(t.Context(), config)
-		if err != nil {
+		var usesTLS bool
+		if err := conn.QueryRow(t.Context(), "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").Scan(&usesTLS); err != nil {
 			t.Fatal(err)
 		}
-		var version string
-		err = conn.QueryRow(t.Context(), "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl").Scan(&version)
-		if err != nil || version == "" {
-			t.Errorf("%s: TLS version %q, error %v", n.Name, version, err)
+		if usesTLS != wantTLS {
+			t.Errorf("%s: TLS %v, want %v", dsn, usesTLS, wantTLS)
+		}
+		if _, err := conn.Exec(t.Context(), "CREATE TABLE x ()"); err == nil {
+			t.Error("the ordinary role may create tables")
 		}
 		_ = conn.Close(context.Background())
 	}
 }
 
-func TestSettingsOfOneNode(t *testing.T) {
-	c := Start(t, Options{Nodes: []string{"a", "b"}, Settings: []string{"work_mem = '2MB'"}})
-	c.Set("b", "work_mem = '3MB'", "default_transaction_read_only = on")
-	for node, want := range map[string]string{"a": "2MB", "b": "3MB"} {
-		if got := c.Query(node, "SELECT current_setting('work_mem')"); got != want {
-			t.Errorf("work_mem of %s is %s, want %s", node, got, want)
-		}
-	}
-	c.Set("b")
-	if got := c.Query("b", "SELECT current_setting('work_mem')"); got != "2MB" {
-		t.Errorf("work_mem of b is %s after Set with nothing, want 2MB", got)
-	}
-	if got := c.Query("b", "SELECT NULL"); got != "" {
-		t.Errorf("NULL is %q", got)
-	}
-}
-
 func TestEmulation(t *testing.T) {
-	c := Start(t, Options{Nodes: []string{"db-1", "db-2", "db-3"}, Emulation: true})
+	c := Start(t, Options{Nodes: []string{"db-1", "db-2"}, Emulation: true, Settings: []string{"work_mem = '2MB'"}})
 	for _, n := range c.Nodes() {
-		c.WaitFor(n.Name, "SELECT "+view("MASTER_SESSION_ID")+" = 'db-1'")
+		c.WaitFor(n.Name, "SELECT "+master+" = 'db-1'")
 		if got := c.Query(n.Name, "SELECT aurora_db_instance_identifier()"); got != n.Name {
 			t.Errorf("%s calls itself %q", n.Name, got)
 		}
@@ -126,35 +99,52 @@ func TestEmulation(t *testing.T) {
 			t.Errorf("the row without a timestamp on %s is that of %q", n.Name, got)
 		}
 	}
-	c.WaitFor("db-3", "SELECT count(*) = 3 FROM aurora_emu.heartbeat") // ticks, and they replicate
+	c.WaitFor("db-2", "SELECT count(*) = 2 FROM aurora_emu.heartbeat") // ticks, and they replicate
 
-	c.Stop("db-1", Immediate)
-	c.Promote("db-2")
-	c.Rejoin("db-1")
-	for _, n := range c.Nodes() {
-		c.WaitFor(n.Name, "SELECT "+view("MASTER_SESSION_ID")+" = 'db-2'")
-	}
-	c.WaitFor("db-1", "SELECT seen > now() - interval '3 s' FROM aurora_emu.heartbeat WHERE server_id = 'db-1'")
+	t.Run("the view of one node is replaced", func(t *testing.T) {
+		c.Override("db-2", `[{"server_id":"ghost","session_id":"MASTER_SESSION_ID","age_ms":null}]`)
+		wantMaster(t, c, map[string]string{"db-1": "db-1", "db-2": "ghost"})
+		c.Override("db-2", "")
+		wantMaster(t, c, map[string]string{"db-1": "db-1", "db-2": "db-1"})
+	})
+	t.Run("one node has settings of its own", func(t *testing.T) {
+		c.Set("db-2", "work_mem = '3MB'", "default_transaction_read_only = on")
+		for node, want := range map[string]string{"db-1": "2MB", "db-2": "3MB"} {
+			if got := c.Query(node, "SELECT current_setting('work_mem')"); got != want {
+				t.Errorf("work_mem of %s is %s, want %s", node, got, want)
+			}
+		}
+		c.Set("db-2")
+		if got := c.Query("db-2", "SELECT current_setting('work_mem')"); got != "2MB" {
+			t.Errorf("work_mem is %s after Set with nothing, want 2MB", got)
+		}
+		if got := c.Query("db-2", "SELECT NULL"); got != "" {
+			t.Errorf("NULL is %q", got)
+		}
+	})
+	t.Run("the view follows a failover", func(t *testing.T) {
+		c.Stop("db-1", Immediate)
+		c.Promote("db-2")
+		c.Rejoin("db-1")
+		c.WaitFor("db-1", "SELECT "+master+" = 'db-2'")
+		wantMaster(t, c, map[string]string{"db-1": "db-2", "db-2": "db-2"})
+		c.WaitFor("db-1", "SELECT seen > now() - interval '3 s' FROM aurora_emu.heartbeat WHERE server_id = 'db-1'")
+	})
 }
 
-func TestOverride(t *testing.T) {
-	c := Start(t, Options{Nodes: []string{"db-1", "db-2"}, Emulation: true})
-	c.Override("db-2", `[{"server_id":"ghost","session_id":"MASTER_SESSION_ID","age_ms":null}]`)
-	if got := c.Query("db-2", view("MASTER_SESSION_ID")); got != "ghost" {
-		t.Errorf("db-2 names %q, want ghost", got)
-	}
-	if got := c.Query("db-1", view("MASTER_SESSION_ID")); got != "db-1" {
-		t.Errorf("db-1 names %q, want db-1", got)
-	}
-	c.Override("db-2", "")
-	if got := c.Query("db-2", view("MASTER_SESSION_ID")); got != "db-1" {
-		t.Errorf("db-2 names %q after the override, want db-1", got)
-	}
-}
+// master is who claims to be the writer: "db-1", or "db-1,db-2" when two do.
+const master = "(SELECT string_agg(server_id, ',' ORDER BY server_id) FROM aurora_replica_status() WHERE session_id = 'MASTER_SESSION_ID')"
 
-// view is who has that session id, as text: "db-1", or "db-1,db-2" when two have.
-func view(session string) string {
-	return "(SELECT string_agg(server_id, ',' ORDER BY server_id) FROM aurora_replica_status() WHERE session_id = " + quote(session) + ")"
+// wantMaster compares who is the writer in the view of each node.
+func wantMaster(t *testing.T, c *Cluster, want map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for name := range want {
+		got[name] = c.Query(name, master)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("writer by node (-want +got):\n%s", diff)
+	}
 }
 
 // roles compares what pg_is_in_recovery says on each node.

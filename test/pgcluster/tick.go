@@ -16,8 +16,14 @@ func (c *Cluster) startTicking() {
 		defer close(done)
 		every := time.NewTicker(time.Second)
 		defer every.Stop()
+		writer := &asker{}
+		defer func() { writer.close() }()
 		for {
-			_ = c.Primary().exec(ctx, "SELECT aurora_emu.tick()")
+			if now := c.Primary(); now != writer.node {
+				writer.close()
+				writer = &asker{node: now}
+			}
+			_, _ = writer.whether(ctx, "SELECT true FROM aurora_emu.tick()")
 			select {
 			case <-ctx.Done():
 				return
