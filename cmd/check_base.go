@@ -1,9 +1,14 @@
 package cmd
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"reflect"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/poolwright/poolwright/render"
 	"github.com/poolwright/poolwright/render/build"
@@ -52,7 +57,7 @@ func immutable(builder *build.Builder, before map[string][]byte, now checked) []
 	for _, name := range sortedKeys(is) {
 		if old, ok := was[name]; ok && !reflect.DeepEqual(old, is[name]) {
 			issues = append(issues, Issue{
-				Severity: build.Error.String(), Object: name, Message: fmt.Sprintf("its selector changes from %v to %v", old, is[name]),
+				Severity: build.Error.String(), Object: "Deployment " + name, Message: fmt.Sprintf("its selector changes from %v to %v", old, is[name]),
 				Hint: "a Deployment's selector can never be changed: take the change back",
 			})
 		}
@@ -60,23 +65,26 @@ func immutable(builder *build.Builder, before map[string][]byte, now checked) []
 	return issues
 }
 
-// deploymentSelectors are spec.selector of each built Deployment.
+// deploymentSelectors are spec.selector of each built Deployment, by name.
 func deploymentSelectors(builder *build.Builder, files map[string][]byte) (map[string]any, error) {
 	manifests, err := builder.Build(files)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := documents(manifests)
-	if err != nil {
-		return nil, err
-	}
 	selectors := map[string]any{}
-	for i, o := range objects {
-		if o["kind"] != "Deployment" {
-			continue
+	for dec := yaml.NewDecoder(bytes.NewReader(manifests)); ; {
+		var o struct {
+			Kind     string
+			Metadata struct{ Name string }
+			Spec     struct{ Selector any }
 		}
-		spec, _ := o["spec"].(map[string]any)
-		selectors[objectName(o, i)] = spec["selector"]
+		if err := dec.Decode(&o); errors.Is(err, io.EOF) {
+			return selectors, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if o.Kind == "Deployment" {
+			selectors[o.Metadata.Name] = o.Spec.Selector
+		}
 	}
-	return selectors, nil
 }

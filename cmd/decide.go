@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -56,6 +57,7 @@ func outlook(ctx context.Context, file string, snapshot SnapshotFlag, read baser
 	if err != nil {
 		return prospect{}, err
 	}
+	d.Cluster.Spec.Publish.BatchWindow = 0 // the question is what is to come, not when
 	seen, err := snapshot.observe(ctx, d)
 	if err != nil {
 		return prospect{}, err
@@ -99,10 +101,7 @@ func (o prospect) verdict(exitCode bool) error {
 func reasonsText(reasons []plan.Reason) string {
 	words := make([]string, len(reasons))
 	for i, r := range reasons {
-		words[i] = strings.TrimSpace(r.Instance + " " + r.Code.String())
-		if r.Detail != "" {
-			words[i] += " (" + r.Detail + ")"
-		}
+		words[i] = r.String()
 	}
 	return strings.Join(words, "; ")
 }
@@ -123,10 +122,16 @@ type stepView struct {
 	Writer   string       `json:"writer,omitempty"`
 	Fallback bool         `json:"fallback,omitempty"`
 	Members  []memberView `json:"members,omitempty"`
-	Reasons  []factView   `json:"reasons,omitempty"`
+	Reasons  []reasonView `json:"reasons,omitempty"`
 	Put      []string     `json:"put,omitempty"`
 	Delete   []string     `json:"delete,omitempty"`
 	Message  string       `json:"message,omitempty"`
+}
+
+type reasonView struct {
+	factView `json:",inline"`
+	// Text is the whole in one sentence.
+	Text string `json:"text"`
 }
 
 type memberView struct {
@@ -153,7 +158,7 @@ func stepOf(p proposal) stepView {
 		s.Members = append(s.Members, memberView{m.Name, m.Slot, m.Out.String(), fmt.Sprintf("%s:%d", m.Host, m.Port)})
 	}
 	for _, r := range p.Plan.Reasons {
-		s.Reasons = append(s.Reasons, factView{r.Code.String(), r.Instance, r.Detail})
+		s.Reasons = append(s.Reasons, reasonView{factView{r.Code.String(), r.Instance, r.Detail}, r.String()})
 	}
 	return s
 }
@@ -172,7 +177,7 @@ func writePlan(w io.Writer, v planView) error {
 }
 
 func writeStep(w io.Writer, cluster string, s stepView) error {
-	fmt.Fprintf(w, "%s: %s (epoch %d)\n", cluster, strings.TrimSpace(s.Action+" "+s.Class), s.Epoch)
+	fmt.Fprintf(w, "%s: %s (epoch %d)\n", cluster, cmp.Or(s.Class, s.Action), s.Epoch)
 	rows := [][]string{{"INSTANCE", "SLOT", "WRITER", "READER", "HOST"}}
 	for _, m := range s.Members {
 		rows = append(rows, []string{m.Name, fmt.Sprint(m.Slot), yes(m.Name == s.Writer), readerWord(s, m), m.Host})
@@ -182,8 +187,8 @@ func writeStep(w io.Writer, cluster string, s stepView) error {
 			return err
 		}
 	}
-	if err := writeFacts(w, "reasons", s.Reasons); err != nil {
-		return err
+	for _, r := range s.Reasons {
+		fmt.Fprintf(w, "- %s\n", r.Text)
 	}
 	for _, name := range s.Put {
 		fmt.Fprintf(w, "would write %s\n", name)

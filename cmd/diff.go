@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 // DiffCmd shows what would be committed now.
@@ -22,8 +26,13 @@ func (DiffCmd) Help() string {
 
 // diffView is the difference for machines.
 type diffView struct {
-	Cluster string     `json:"cluster"`
-	Files   []FileDiff `json:"files"`
+	Cluster string   `json:"cluster"`
+	Put     []string `json:"put,omitempty"`
+	Delete  []string `json:"delete,omitempty"`
+	// Summary says it key by key, the selectors first.
+	Summary []string `json:"summary,omitempty"`
+	// Patch is the unified diff, below the cluster directory.
+	Patch string `json:"patch,omitempty"`
 }
 
 // Run draws, compares and tells.
@@ -32,25 +41,38 @@ func (c DiffCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	v := diffView{Cluster: o.Metadata.Name, Files: diffFiles(o.base.Files, o.after())}
-	if err := c.write(std.Out, v, func(w io.Writer) error { return writeDiff(w, v.Files) }); err != nil {
+	v := o.diff()
+	if err := c.write(std.Out, v, func(w io.Writer) error { return writeDiff(w, v) }); err != nil {
 		return err
 	}
 	return o.verdict(c.ExitCode)
 }
 
-// writeDiff writes the summary, key by key, then the unified diff.
-func writeDiff(w io.Writer, files []FileDiff) error {
-	if len(files) == 0 {
-		return nil
+// diff is what all proposals together change.
+func (o prospect) diff() diffView {
+	after := o.after()
+	v := diffView{Cluster: o.Metadata.Name, Patch: string(render.Unified(o.base.Files, after))}
+	for line := range strings.Lines(render.Summary(o.base.Files, after)) {
+		v.Summary = append(v.Summary, strings.TrimSuffix(line, "\n"))
 	}
-	if err := writeSummary(w, files); err != nil {
-		return err
-	}
-	for _, f := range files {
-		if _, err := fmt.Fprintf(w, "\n%s", f.Text); err != nil {
-			return err
+	for _, name := range sortedKeys(after) {
+		if have, ok := o.base.Files[name]; !ok || !bytes.Equal(have, after[name]) {
+			v.Put = append(v.Put, name)
 		}
 	}
-	return nil
+	for _, name := range sortedKeys(o.base.Files) {
+		if _, ok := after[name]; !ok {
+			v.Delete = append(v.Delete, name)
+		}
+	}
+	return v
+}
+
+// writeDiff writes the summary, then the unified diff; nothing when nothing differs.
+func writeDiff(w io.Writer, v diffView) error {
+	if v.Patch == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "%s\n\n%s", strings.Join(v.Summary, "\n"), v.Patch)
+	return err
 }

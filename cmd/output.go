@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"sigs.k8s.io/yaml"
@@ -36,19 +37,22 @@ func (o Output) write(w io.Writer, v any, text func(io.Writer) error) error {
 	}
 }
 
-// table writes rows in aligned columns, the first one as it is.
+// table writes rows in aligned columns, without blanks at the ends of lines.
 func table(w io.Writer, rows [][]string) error {
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var aligned strings.Builder
+	tw := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(tw, "\t")
-			}
-			fmt.Fprint(tw, cell)
-		}
-		fmt.Fprintln(tw)
+		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
-	return tw.Flush()
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(aligned.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sortedKeys are the keys of a map in order.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -81,6 +82,9 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	tree, err := draw(d.Cluster, decided.Want, render.GivenIn(base.Files))
 	if err != nil {
 		return proposal{}, fmt.Errorf("drawing %s: %w", d.Metadata.Name, err)
+	}
+	if foreign := render.Foreign(base.Files, tree); len(foreign) > 0 {
+		return proposal{}, exitf(ExitRefused, "", "drawing %s: %s is not poolwright's and stands in the way", d.Metadata.Name, strings.Join(foreign, ", "))
 	}
 	put, gone := render.Changes(base.Files, tree, decided.Action == plan.Failover)
 	if len(put)+len(gone) == 0 {

@@ -5,7 +5,9 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,7 +46,8 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Setup:               setup,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "refuses": refuses},
 	})
 }
 
@@ -65,5 +68,33 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// setup gives each script the files of testdata/shared: a Cluster file and
+// snapshots of it. $ONLYGO is a PATH with poolwright and nothing else.
+func setup(env *testscript.Env) error {
+	if err := os.CopyFS(env.WorkDir, os.DirFS("testdata/shared")); err != nil {
+		return err
+	}
+	binary, err := exec.LookPath("poolwright")
+	env.Setenv("ONLYGO", filepath.Dir(binary))
+	env.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	return err
+}
+
+// refuses wants discover, diff and render to exit with 3, and the tree
+// in tree/ to be what its Git index says: "refuses snapshot.yaml".
+func refuses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: refuses snapshot")
+	}
+	for _, verb := range [][]string{{"discover"}, {"diff", "--tree", "tree", "-o", "json"}, {"render", "--out", "tree"}} {
+		exits(ts, false, append([]string{"3", "poolwright", verb[0], "-f", "cluster.yaml", "--snapshot", args[0]}, verb[1:]...))
+	}
+	ts.Check(ts.Exec("git", "-C", "tree", "status", "--porcelain", "--untracked-files=all"))
+	if out := ts.ReadFile("stdout"); strings.Contains(out, "??") || strings.Contains(out, " M") || strings.Contains(out, " D") {
+		ts.Fatalf("the tree changed:\n%s", out)
 	}
 }
