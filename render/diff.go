@@ -37,11 +37,18 @@ func Summary(old, changed Tree) string {
 			selectors, keys = append(selectors, sel...), append(keys, rest...)
 		}
 	}
+	slices.SortStableFunc(selectors, func(a, b string) int { return strings.Compare(selectorKey(a), selectorKey(b)) })
 	lines := slices.Concat(selectors, keys, settingLines(settings), files)
 	if len(lines) == 0 {
 		return ""
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// selectorKey sorts the instance that the Writer selects before the slots that the Reader excludes.
+func selectorKey(change string) string {
+	_, key, _ := strings.Cut(change, inSelector)
+	return key
 }
 
 // Unified is the unified diff of two trees, file by file in order. A file that comes or goes is
@@ -58,7 +65,64 @@ func Unified(old, changed Tree) []byte {
 		if !has {
 			to = "/dev/null"
 		}
-		out = append(out, diff.Diff(from, before, to, after)...)
+		out = append(out, refined(diff.Diff(from, before, to, after))...)
+	}
+	return out
+}
+
+// refined is a unified diff with fewer changed lines. The library matches only lines that are there
+// once, and two Services have most lines twice; a line taken and put back is context. Hunk headers
+// count the same either way.
+func refined(unified []byte) []byte {
+	var out, minus, plus []string
+	flush := func() {
+		out = append(out, matched(minus, plus)...)
+		minus, plus = nil, nil
+	}
+	for l := range strings.Lines(string(unified)) {
+		header := strings.HasPrefix(l, "---") || strings.HasPrefix(l, "+++")
+		switch {
+		case !header && l[0] == '-' && len(plus) == 0:
+			minus = append(minus, l[1:])
+		case !header && l[0] == '+':
+			plus = append(plus, l[1:])
+		default:
+			flush()
+			out = append(out, l)
+		}
+	}
+	flush()
+	return []byte(strings.Join(out, ""))
+}
+
+// matched keeps the longest run of lines common to both sides as context.
+func matched(minus, plus []string) []string {
+	common := make([][]int, len(minus)+1) // common[i][j]: the longest of minus[i:] and plus[j:]
+	for i := range common {
+		common[i] = make([]int, len(plus)+1)
+	}
+	for i := len(minus) - 1; i >= 0; i-- {
+		for j := len(plus) - 1; j >= 0; j-- {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if minus[i] == plus[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	var out []string
+	i, j := 0, 0
+	for i < len(minus) || j < len(plus) {
+		switch {
+		case i < len(minus) && j < len(plus) && minus[i] == plus[j]:
+			out = append(out, " "+minus[i])
+			i, j = i+1, j+1
+		case i < len(minus) && (j == len(plus) || common[i+1][j] >= common[i][j+1]):
+			out = append(out, "-"+minus[i])
+			i++
+		default:
+			out = append(out, "+"+plus[j])
+			j++
+		}
 	}
 	return out
 }
@@ -99,6 +163,9 @@ func settingLines(settings map[string][]string) []string {
 	return lines
 }
 
+// inSelector is the part of a change's key that says that it moves traffic.
+const inSelector = " selector "
+
 // objectChanges compares the objects of a YAML file, selectors apart.
 func objectChanges(file string, before, after []byte) (selectors, rest []string) {
 	old, err := yamlFacts(file, before)
@@ -110,7 +177,7 @@ func objectChanges(file string, before, after []byte) (selectors, rest []string)
 		return nil, []string{file + ": changed, and is no YAML"}
 	}
 	for _, change := range keyChanges(old, changed) {
-		if strings.Contains(change, " selector ") {
+		if strings.Contains(change, inSelector) {
 			selectors = append(selectors, change)
 		} else {
 			rest = append(rest, change)
@@ -119,24 +186,38 @@ func objectChanges(file string, before, after []byte) (selectors, rest []string)
 	return selectors, rest
 }
 
-// keyChanges compares two sets of facts, key to value.
+// exists is the value of a fact that has others below it: an object, or a list's entry.
+const exists = ""
+
+// keyChanges compares two sets of facts, key to value. What comes or goes as a whole is said once.
 func keyChanges(old, changed map[string]string) []string {
 	all := maps.Clone(old)
 	maps.Copy(all, changed)
 	var list []string
+	whole := "\x00" // no key is below it
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		before, had := old[key]
 		after, has := changed[key]
-		switch {
-		case had && has && before != after:
-			list = append(list, fmt.Sprintf("%s: %s → %s", key, before, after))
-		case !had:
-			list = append(list, fmt.Sprintf("%s: added, %s", key, after))
-		case !has:
-			list = append(list, fmt.Sprintf("%s: removed, was %s", key, before))
+		if had && has && before == after || strings.HasPrefix(key, whole+" ") {
+			continue
 		}
+		if had != has && all[key] == exists {
+			whole = key
+		}
+		list = append(list, key+": "+changeText(before, had, after, has))
 	}
 	return list
+}
+
+func changeText(before string, had bool, after string, has bool) string {
+	switch {
+	case had && has:
+		return before + " → " + after
+	case has:
+		return strings.TrimSuffix("added, "+after, ", ")
+	default:
+		return strings.TrimSuffix("removed, was "+before, ", was ")
+	}
 }
 
 // iniFacts reads what drawIni writes, and anything like it.
@@ -169,7 +250,9 @@ func yamlFacts(file string, data []byte) (map[string]string, error) {
 			}
 			return nil, err
 		}
-		flatten(facts, objectTitle(file, doc), doc)
+		title := objectTitle(file, doc)
+		facts[title] = exists
+		flatten(facts, title, doc)
 	}
 }
 
@@ -199,7 +282,11 @@ func flatten(facts map[string]string, at string, v any) {
 		}
 	case []any:
 		for i, value := range v {
-			flatten(facts, at+" "+entryTitle(i, value), value)
+			entry := at + " " + entryTitle(i, value)
+			facts[entry] = exists
+			if _, text := value.(string); !text {
+				flatten(facts, entry, value)
+			}
 		}
 	case string:
 		var inner any
@@ -208,6 +295,9 @@ func flatten(facts map[string]string, at string, v any) {
 			return
 		}
 		facts[at] = v
+		if v == "" {
+			facts[at] = `""`
+		}
 	default:
 		facts[at] = fmt.Sprint(v)
 	}
@@ -215,16 +305,18 @@ func flatten(facts map[string]string, at string, v any) {
 
 func isText(v any) bool { _, ok := v.(string); return ok }
 
+// entryTitle is how a list's entry is known: a text by itself, an object by its name, a patch by
+// what it is for, all else by its place.
 func entryTitle(i int, v any) string {
-	entry, _ := v.(map[string]any)
-	for _, key := range []string{"name", "key"} {
-		if name, ok := entry[key].(string); ok {
-			return name
-		}
+	if text, ok := v.(string); ok {
+		return text
 	}
+	entry, _ := v.(map[string]any)
 	target, _ := entry["target"].(map[string]any)
-	if kind, ok := target["kind"].(string); ok {
-		return kind
+	for _, name := range []any{entry["name"], entry["key"], target["kind"]} {
+		if text, ok := name.(string); ok {
+			return text
+		}
 	}
 	return strconv.Itoa(i)
 }

@@ -129,3 +129,26 @@ func texts(t render.Tree) map[string]string {
 	}
 	return out
 }
+
+func loadFile(t testing.TB, file string) clusters.Cluster {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := clusters.Load(file, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func writeTree(t testing.TB, file string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -217,6 +217,8 @@ var (
 	// entryName is what PgBouncer's reader takes left of =, whatever its manual says about quotes:
 	// 1.18 exits at a quoted name.
 	entryName = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\*)$`)
+	// bareValue has nothing that anybody's idea of a blank could end.
+	bareValue = regexp.MustCompile(`^[A-Za-z0-9_.,:/@+*-]+$`)
 	// secretText finds a password in a text that is not a SELECT of the column.
 	secretText = regexp.MustCompile(`(?i)password\s*['=]`)
 )
@@ -240,7 +242,7 @@ func (w *iniWriter) clean(section, entry, key string, v clusters.Scalar) (string
 
 // quoted is a value of a connection string: single quotes around it when needed, doubled inside.
 func quoted(v string) string {
-	if v != "" && !strings.ContainsAny(v, " '") {
+	if bareValue.MatchString(v) {
 		return v
 	}
 	return "'" + strings.ReplaceAll(v, "'", "''") + "'"

@@ -95,7 +95,7 @@ func subject(decided plan.Plan, declared plan.State) string {
 	want := decided.Want
 	switch {
 	case declared.Epoch == 0:
-		return fmt.Sprintf("first tree, %d instances, writer %s", len(want.Members), cmp.Or(want.Writer, "none"))
+		return fmt.Sprintf("first tree, writer %s, instances %s", cmp.Or(want.Writer, "none"), few(names(want)))
 	case declared.Writer != want.Writer:
 		return fmt.Sprintf("writer %s → %s", cmp.Or(declared.Writer, "none"), cmp.Or(want.Writer, "none"))
 	}
@@ -109,9 +109,23 @@ func subject(decided plan.Plan, declared plan.State) string {
 	in, out := setChange(declared.Readers(), want.Readers())
 	say("add", added)
 	say("remove", removed)
-	say("readers gain", in)
-	say("readers lose", without(out, removed))
-	return cmp.Or(strings.Join(said, ", "), decided.Class.String())
+	say("readers gain", without(in, []string{want.Writer}))
+	say("readers lose", without(out, append(removed, want.Writer)))
+	switch {
+	case want.Fallback && !declared.Fallback:
+		said = append(said, "readers fall back to the writer")
+	case !want.Fallback && declared.Fallback:
+		said = append(said, "readers need the writer no more")
+	}
+	return cmp.Or(strings.Join(said, ", "), unsaid(decided.Class))
+}
+
+// unsaid is a change that moves nobody.
+func unsaid(c plan.Class) string {
+	if c == plan.ConfigChange {
+		return "configuration"
+	}
+	return c.String() + ", nobody moves"
 }
 
 func names(s plan.State) []string {
@@ -132,7 +146,7 @@ func without(list, gone []string) []string {
 // few keeps a subject line short.
 func few(names []string) string {
 	if len(names) > 3 {
-		return fmt.Sprintf("%d instances", len(names))
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
 	}
 	return strings.Join(names, ", ")
 }

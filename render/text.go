@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,15 +20,17 @@ func badText(s string) bool {
 	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// str is a YAML scalar that reads back as the string s, quoted only when it must be.
+// plainText is what no reader of YAML takes for anything but a string, unless it is a keyword: it starts
+// with a letter or a slash, and no colon in it ends a key.
+var plainText = regexp.MustCompile(`^[A-Za-z/]([A-Za-z0-9._/:@-]*[A-Za-z0-9._/@-])?$`)
+
+// keywords of YAML 1.1, which Kubernetes reads, in lower case.
+var keywords = []string{"false", "n", "no", "null", "off", "on", "true", "y", "yes"}
+
+// str is a YAML scalar that reads back as the string s, quoted when there is any doubt.
 func str(s string) (string, error) {
-	if badText(s) {
-		return quote(s)
-	}
-	n := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	b, err := yaml.Marshal(&n)
-	if out := strings.TrimSuffix(string(b), "\n"); err == nil && !strings.Contains(out, "\n") {
-		return out, nil
+	if plainText.MatchString(s) && !slices.Contains(keywords, strings.ToLower(s)) {
+		return s, nil
 	}
 	return quote(s)
 }

@@ -1,0 +1,205 @@
+package render_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/plan"
+	"github.com/poolwright/poolwright/render"
+)
+
+func TestReadBackOfADrawingIsTheState(t *testing.T) {
+	c := load(t, "")
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyState(t)
+		tree, err := render.Draw(c, want, render.Given{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := render.ReadBack(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		again, err := render.Draw(c, got, render.Given{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tree, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestReadBackOfNothingIsTheZeroState(t *testing.T) {
+	s, err := render.ReadBack(render.Tree{"cluster.yaml": nil})
+	if err != nil || s.Epoch != 0 || s.Members != nil {
+		t.Errorf("%v, %v", s, err)
+	}
+}
+
+func TestReadBackIgnoresCommentsAndLayout(t *testing.T) {
+	c := load(t, "")
+	s := state(7, at("a", 0, plan.In), at("b", 1, plan.Unproven))
+	text := string(draw(t, c, s)[render.TopologyFile])
+	text = strings.ReplaceAll(text, "\n    - name", "\n\n    # a note\n    - name")
+	text = "# another\n" + strings.ReplaceAll(text, "\n", "\r\n")
+	got, err := render.ReadBack(render.Tree{render.TopologyFile: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadBackRefusesWhatDrawWouldNotWrite(t *testing.T) {
+	good := string(draw(t, load(t, ""), state(7, at("a", 0, plan.In), at("b", 1, plan.Unproven)))[render.TopologyFile])
+	for name, tc := range map[string]struct{ old, changed, says string }{
+		"no YAML":                     {good, "\t{", "yaml"},
+		"empty":                       {good, "", "empty"},
+		"another kind":                {"kind: ConfigMap", "kind: Secret", "kind"},
+		"two documents":               {"kind: ConfigMap", "kind: ConfigMap\n---\na: b", "more than one document"},
+		"no epoch":                    {`epoch: "7"`, `era: "7"`, "epoch"},
+		"epoch zero":                  {`epoch: "7"`, `epoch: "0"`, "epoch"},
+		"no fallback":                 {`fallback: "false"`, `fallback: "maybe"`, "fallback"},
+		"a writer who is no member":   {"writer: a", "writer: z", "writer z is not a member"},
+		"no members":                  {good[strings.Index(good, "  instances:"):], "  instances: \"[]\"\n", "without members"},
+		"a slot twice":                {"slot: 1", "slot: 0", "same slot"},
+		"a slot too high":             {"slot: 1", "slot: 20", "slot 20"},
+		"a negative slot":             {"slot: 1", "slot: -1", "slot -1"},
+		"no slot":                     {"      slot: 1\n", "", "no slot"},
+		"a name twice":                {"- name: b", "- name: a", "twice"},
+		"no name":                     {"- name: b", `- name: ""`, "without a name"},
+		"two hosts":                   {"host: b." + domain, "host: b,c", "not one host"},
+		"no host":                     {"      host: b." + domain + "\n", "", "no host"},
+		"a cluster endpoint":          {"host: b." + domain, "host: example.cluster-ro-" + domain, "moves between instances"},
+		"no port":                     {"port: 5432", "port: 0", "port"},
+		"a port that is no number":    {"port: 5432", "port: five", "cannot unmarshal"},
+		"an unknown reason to be out": {"out: unproven", "out: tired", "tired"},
+		"no time":                     {"since: \"2026", "since: \"then", "not a time"},
+		"an unknown key":              {"      slot: 1\n", "      slot: 1\n      lag: 3\n", "lag"},
+		"too much":                    {good, good + strings.Repeat("# padding\n", 30_000), "bytes are more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := strings.Replace(good, tc.old, tc.changed, 1)
+			if bad == good {
+				t.Fatalf("the fixture does not change %q", tc.old)
+			}
+			s, err := render.ReadBack(render.Tree{render.TopologyFile: []byte(bad)})
+			if err == nil {
+				t.Fatalf("read %v", s)
+			}
+			if !strings.Contains(err.Error(), "topology.yaml") || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%q does not name the file and %q", err, tc.says)
+			}
+		})
+	}
+}
+
+func FuzzReadBack(f *testing.F) {
+	for _, g := range goldens(f) {
+		f.Add(g.out[render.TopologyFile])
+	}
+	f.Add([]byte("kind: ConfigMap\ndata: {epoch: \"1\", fallback: \"false\", writer: &a [*a], instances: \"- *x\"}"))
+	c := load(f, "")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := render.ReadBack(render.Tree{render.TopologyFile: data})
+		if err != nil {
+			return
+		}
+		tree, err := render.Draw(c, s, render.Given{})
+		if err != nil {
+			t.Fatalf("read back, but cannot be drawn: %v", err)
+		}
+		again, err := render.ReadBack(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(s, again); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// C23: neither input order, nor the order of maps, nor time zone or language change a byte.
+func TestC23SameFactsSameBytes(t *testing.T) {
+	for _, g := range goldens(t) {
+		want := g.draw(t)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for i := range 100 {
+			zone := []string{"UTC", "Asia/Kolkata", "America/St_Johns"}[i%3]
+			t.Setenv("TZ", zone)
+			t.Setenv("LANG", []string{"C", "tr_TR.UTF-8"}[i%2])
+			shuffled := g
+			shuffled.state.Members = slices.Clone(g.state.Members)
+			rng.Shuffle(len(shuffled.state.Members), func(a, b int) {
+				m := shuffled.state.Members
+				m[a], m[b] = m[b], m[a]
+			})
+			for j := range shuffled.state.Members {
+				shuffled.state.Members[j].Since = shuffled.state.Members[j].Since.In(time.FixedZone(zone, 3600*(i%12)))
+			}
+			for name, data := range shuffled.draw(t) {
+				if !bytes.Equal(data, want[name]) {
+					t.Fatalf("%s: %s differs at try %d", g.name, name, i)
+				}
+			}
+		}
+	}
+}
+
+func TestDrawRefusesStatesThatNoTreeCanSay(t *testing.T) {
+	c := load(t, "")
+	for name, s := range map[string]plan.State{
+		"D08 no members":       {Epoch: 1},
+		"no epoch":             {Members: []plan.Member{at("a", 0, plan.In)}},
+		"a slot twice":         state(1, at("a", 3, plan.In), at("b", 3, plan.In)),
+		"an unknown out":       state(1, at("a", 0, plan.Out(99))),
+		"one overlay for two":  state(1, at("abc", 0, plan.In), at("ABC", 1, plan.In)),
+		"a line break in name": state(1, at("a\nb", 0, plan.In)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tree, err := render.Draw(c, s, render.Given{}); err == nil {
+				t.Errorf("drew %d files", len(tree))
+			}
+			if tree, err := render.DrawSwitch(c, s, render.Given{}); err == nil {
+				t.Errorf("drew %d files for a switch", len(tree))
+			}
+		})
+	}
+}
+
+// The example of the README is drawn from a fixed state; its cluster.yaml is what people copy.
+func TestExampleTree(t *testing.T) {
+	const dir = "../clusters/example/"
+	g := golden{name: "example"}
+	g.cluster = loadFile(t, dir+"cluster.yaml")
+	name := func(n string) string { return g.cluster.Metadata.Name + n }
+	g.state = plan.State{Epoch: 3, Writer: name("-1")}
+	for i, n := range []string{"-1", "-2", "-3"} {
+		m := at(name(n), i, plan.In)
+		m.Host = name(n) + "." + g.cluster.Spec.Discovery.DomainName
+		g.state.Members = append(g.state.Members, m)
+	}
+	g.state.Members[2].Out = plan.Unproven
+	for file, want := range g.draw(t) {
+		if *update {
+			writeTree(t, dir+file, want)
+		}
+		got, err := os.ReadFile(dir + file)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not as drawn (%v); go test ./render -run TestExampleTree -update", dir+file, err)
+		}
+	}
+}
