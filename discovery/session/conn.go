@@ -1,13 +1,17 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/poolwright/poolwright/discovery"
 )
 
 // conn is a connection and the socket under it, which can be closed without any ceremony.
@@ -19,7 +23,8 @@ type conn struct {
 func (c Config) open(ctx context.Context, at Address, user, password string) (*conn, error) {
 	d, err := c.driver(at, user, password)
 	if err != nil {
-		return nil, err
+		// Without what the driver wraps around it, which quotes all settings.
+		return nil, &Error{Fault: discovery.Broken, Detail: fmt.Sprintf("setting up the connection: %s", cmp.Or(errors.Unwrap(err), err))}
 	}
 	var raw net.Conn
 	var opened atomic.Bool

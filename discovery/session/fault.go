@@ -83,7 +83,7 @@ func isAbsent(err error) bool {
 	var op *net.OpError
 	var code syscall.Errno
 	return errors.As(err, &name) || errors.As(err, &op) || errors.As(err, &code) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // isUntrusted: the server could not prove who it is.

@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"sync"
+
+	"github.com/poolwright/poolwright/discovery"
 )
 
 // Watch holds an idle connection to one endpoint at a time, and tells when it is lost. The zero value is not usable.
@@ -50,36 +52,46 @@ func (w *Watch) off() {
 	}
 }
 
-// hold connects, and reads until the read ends. The next On begins anew.
+// hold holds a connection until it is lost or given up. The next On begins anew, also one that comes of the news of the loss.
 func (w *Watch) hold(ctx context.Context, cancel context.CancelFunc, at Address) {
-	defer w.forget(ctx, cancel)
+	defer cancel()
+	loss := w.read(ctx, at)
+	if !w.forget(ctx) || !loss {
+		return
+	}
+	select {
+	case w.lost <- struct{}{}:
+	default: // one is waiting to be seen
+	}
+}
+
+// read connects, and reads until the read ends. It reports whether that was a loss.
+func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 	soon, done := context.WithTimeout(ctx, w.config.timeout())
 	c, err := w.config.connect(soon, at)
 	done()
 	if err != nil {
-		return
+		// Whoever is watched has just answered a question. When it is gone by now, that is a loss too.
+		fault := judge(ctx, err).Fault
+		return fault == discovery.Unreachable || fault == discovery.StartingUp
 	}
 	for err == nil {
 		err = c.pg.WaitForNotification(ctx)
 	}
 	c.drop()
-	if ctx.Err() == nil && judge(ctx, err).Code != idleTimeout {
-		select {
-		case w.lost <- struct{}{}:
-		default:
-		}
-	}
+	return judge(ctx, err).Code != idleTimeout
 }
 
 // idleTimeout is idle_session_timeout: a rule of the server against idle sessions, and no loss.
 const idleTimeout = "57P05"
 
-// forget lets the same endpoint be watched again, unless another one is by now.
-func (w *Watch) forget(ctx context.Context, cancel context.CancelFunc) {
+// forget lets the same endpoint be watched again. It reports false when another one is by now, or none is to be.
+func (w *Watch) forget(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ctx.Err() == nil {
-		w.stop = nil
+	if ctx.Err() != nil {
+		return false
 	}
-	cancel()
+	w.stop = nil
+	return true
 }
