@@ -64,13 +64,16 @@ type attempt struct {
 
 func (p *publishing) run(ctx context.Context) error {
 	o := p.repo.opts
+	var took time.Duration
 	for try := range o.Tries {
 		if try > 0 {
-			if err := o.Sleep(ctx, pause(try)); err != nil {
+			if err := o.Sleep(ctx, pause(try, took)); err != nil {
 				return errors.Join(err, p.last)
 			}
 		}
+		start := time.Now()
 		done, err := p.try(ctx)
+		took = time.Since(start)
 		if done || err != nil {
 			return err
 		}
@@ -82,15 +85,15 @@ func (p *publishing) run(ctx context.Context) error {
 }
 
 const (
-	firstPause = 50 * time.Millisecond
-	maxPause   = 2 * time.Second
+	minPause = 20 * time.Millisecond
+	maxPause = 3 * time.Second
 )
 
-// pause grows with the tries and is spread over its whole length, so that writers who met do not
-// meet again.
-func pause(try int) time.Duration {
-	top := min(maxPause, firstPause<<min(try, 10))
-	return top/4 + rand.N(top) //nolint:gosec // not a secret
+// pause is a random wait before another try. Its range starts at the time a try takes, which is how long writers are in
+// each other's way, and doubles with the tries.
+func pause(try int, took time.Duration) time.Duration {
+	top := min(maxPause, max(minPause, took)<<min(try-1, 10))
+	return rand.N(top) //nolint:gosec // not a secret
 }
 
 // try is one round: where is the branch, what became of earlier pushes, draw, push. done means that there

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -37,6 +38,7 @@ type Server struct {
 	mu        sync.Mutex
 	log       []Request
 	conns     int
+	wire      atomic.Int64
 	allow     func(*http.Request) bool
 	intercept func(http.ResponseWriter, *http.Request) bool
 	after     func(*http.Request)
@@ -88,6 +90,7 @@ func newServer(root string) (*Server, error) {
 	}
 	s := &Server{Root: root, backend: filepath.Join(libexec, "git-http-backend")}
 	s.http = httptest.NewUnstartedServer(s)
+	s.http.Listener = counted{s.http.Listener, &s.wire}
 	s.http.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.mu.Lock()
@@ -127,11 +130,43 @@ func (s *Server) Connections() int {
 	return s.conns
 }
 
-// Reset forgets requests and connections.
+// Wire is how many bytes went over the connections in both directions since the last Reset, headers included.
+func (s *Server) Wire() int64 { return s.wire.Load() }
+
+// counted counts the bytes of the connections it accepts.
+type counted struct {
+	net.Listener
+	n *atomic.Int64
+}
+
+func (l counted) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return countedConn{c, l.n}, err
+}
+
+type countedConn struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (c countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func (c countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// Reset forgets requests, connections and bytes.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log, s.conns = nil, 0
+	s.wire.Store(0)
 }
 
 // Pushes counts the requests that send a pack.

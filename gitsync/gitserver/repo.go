@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -47,9 +48,9 @@ func (r *Repo) Config(settings ...string) error {
 func (r *Repo) Git(args ...string) (string, error) { return run(r.Dir, args...) }
 
 // Import feeds a fast-import stream to the repository.
-func (r *Repo) Import(stream string) error {
+func (r *Repo) Import(stream io.Reader) error {
 	cmd := command(r.Dir, "fast-import", "--quiet")
-	cmd.Stdin = strings.NewReader(stream)
+	cmd.Stdin = stream
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("importing into %s: %w: %s", r.Name, err, out)
 	}
@@ -81,7 +82,7 @@ func (r *Repo) Commit(branch, message string, files map[string]*File) (string, e
 			fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", cmp.Or(f.Mode, "100644"), path, len(f.Content), f.Content)
 		}
 	}
-	if err := r.Import(b.String()); err != nil {
+	if err := r.Import(strings.NewReader(b.String())); err != nil {
 		return "", err
 	}
 	return r.Git("rev-parse", "refs/heads/"+branch)
