@@ -312,6 +312,46 @@ var stories = []struct{ name, script string }{
 		then keep: flapping c
 		sees a:writer b:reader c:reader
 		then publish membership: joined c`},
+	{"the proof asked for ends at 5 min, and after 10 min of peace it is small again", `
+		sees a:writer b:reader c:reader
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 2x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 4x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 8x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 16x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 30x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 3x a:writer b:reader c:reader/timeout
+		sees 30x a:writer b:reader c:reader
+		then publish membership: joined c
+		sees 31x a:writer b:reader c:reader
+		sees 3x a:writer b:reader c:reader/timeout
+		then publish membership: failed c
+		sees 2x a:writer b:reader c:reader
+		then publish membership: joined c`},
+	{"an absence is one flap, however long it could not be published", `
+		sees a:writer b:reader c:reader
+		rule paused
+		sees 20x a:writer b:reader
+		sees a:writer b:reader c:reader
+		rule unpaused
+		sees 3x a:writer b:reader c:reader/timeout
+		then publish membership: failed c
+		sees 4x a:writer b:reader c:reader
+		then publish membership: joined c`},
+	{"a clock that was set back does not stop the counting", `
+		sees a:writer b:reader c:reader
+		wait -1h
+		sees 3x a:writer b:reader c:reader/timeout
+		then publish membership: failed c`},
 	{"B23 another machine under a known name starts anew, in the same overlay", `
 		sees a:writer#A b:reader#B1 c:reader#C
 		sees 3x a:writer#A c:reader#C
@@ -641,12 +681,23 @@ var stories = []struct{ name, script string }{
 		sees 3x a:writer b:reader c:reader d:reader
 		then hold: batching
 		sees a:writer b:reader c:reader d:reader e:reader
-		then publish scale: overlay-added c; overlay-added d; overlay-added e
-		git 2: a | b | c=unproven d=unproven e=unproven
+		then publish scale: joined c; joined d; overlay-added c; overlay-added d; overlay-added e
+		git 2: a | b c d | e=unproven
 		sees 3x a:writer b:reader c:reader d:reader e:reader f:reader
 		sees 4x a:writer b:reader c:reader d:reader e:reader f:reader
-		then publish scale: joined c; joined d; joined e; overlay-added f
-		git 3: a | b c d e | f=unproven`},
+		then publish scale: joined e; joined f; overlay-added f
+		git 3: a | b c d e f |`},
+	{"B25 who proved itself in the window, but would end a fallback, waits for its overlay", `
+		rule batch 60s
+		sees a:writer
+		sees 6x a:writer b:reader
+		sees a:writer b:reader
+		then publish scale: overlay-added b
+		git 2: a | a | b=unproven
+		sees 6x a:writer b:reader
+		sees a:writer b:reader
+		then publish membership: joined b; fallback-ended a
+		git 3: a | b |`},
 	{"B25 a failover does not wait for the window", `
 		rule batch 60s
 		sees a:writer b:reader
@@ -657,15 +708,25 @@ var stories = []struct{ name, script string }{
 		git 2: b | b | a=unproven
 		then again
 		then hold: batching; proving a`},
+	{"a change that went away leaves no window behind", `
+		rule batch 60s
+		sees a:writer b:reader
+		sees a:writer b:reader c:reader
+		then hold: batching
+		sees a:writer b:reader
+		then keep
+		wait 5m
+		sees a:writer b:reader d:reader
+		then hold: batching`},
 	{"a publish that never arrived is retried without another window", `
 		rule batch 60s
 		sees a:writer b:reader
 		sees 6x a:writer b:reader c:reader
 		sees a:writer b:reader c:reader
-		then publish scale: overlay-added c
+		then publish scale: joined c; overlay-added c
 		lost
 		sees a:writer b:reader c:reader
-		then publish scale: overlay-added c`},
+		then publish scale: joined c; overlay-added c`},
 
 	// Slots.
 	{"the oldest retained overlay makes way when slots run out, one step before the slot is given away", `

@@ -16,12 +16,25 @@ func (d *decision) ordinary() bool {
 			d.want.Members = append(d.want.Members, s.to)
 		}
 	}
-	d.add(d.newcomers(), unproven)
+	d.add(d.newcomers(), d.outNew)
 	d.fallBack()
 	if !same(d.old, d.want) {
 		d.enrich()
 	}
 	return d.conclude()
+}
+
+// outNew says whether a newcomer serves readers from its first commit on: when it
+// proved itself while the batch window was open. Its pods do not exist yet, so
+// that is only for one that joins other readers, never for one that ends a fallback.
+func (d *decision) outNew(i discovery.Instance) Out {
+	others := State{Writer: d.want.Writer, Members: d.want.Members}
+	r := d.mem.record(i.Name)
+	if others.served() && r.proven(d.rules) && d.ready(i.Name) {
+		d.note(Joined, i.Name, "")
+		return In
+	}
+	return Unproven
 }
 
 // step is what becomes of one declared member.
