@@ -155,7 +155,7 @@ func TestWhatTheNodeSaysOfTheOthers(t *testing.T) {
 		"select 1" + from + " where server_id = 'nobody'":                                                                     "",
 		"select pg_is_in_recovery(), server_id" + from + " limit 1":                                                           "t|a",
 
-		"select nope" + from: "42703", "select y.server_id" + from + " x": "42P01", "select server_id" + from + " order by nope": "42703",
+		"select nope" + from: "42703", "select y.server_id" + from + " x": "42P01", "select server_id" + from + " order by nope": "42703", "select server_id" + from + " order by 1 / 0": "22012",
 		"select server_id from pg_class": "42P01", "select server_id from pg_stat_activity()": "42883", "select 1 from aurora_replica_status(1)": "42883",
 		"select server_id" + from + ", t": "42601", "select server_id" + from + " where": "42601", "select server_id" + from + " limit x": "42601",
 		"select server_id" + from + " group by 1": "42601", "select 1 from (select 1) x": "42601", "select server_id" + from + " where server_id": "42804",
