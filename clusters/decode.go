@@ -8,8 +8,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes of a file, with aliases counted as what they stand for: far above any real one.
-const maxNodes = 50_000
+// Bounds of a file, with aliases counted as what they stand for: far above any real one.
+const (
+	maxNodes = 50_000
+	maxDepth = 100
+)
 
 // decoder walks a YAML document along the schema. The tree it gives has string, int64, bool, []any and map[string]any, exactly
 // as the types want them; what does not fit is reported and left out.
@@ -33,7 +36,7 @@ func (r *report) decode(n *yaml.Node) map[string]any {
 
 func (r *report) tooMany() {
 	r.findings = nil // of a part of the file
-	r.add("", fmt.Sprintf("the file has more than %d nodes, aliases counted as what they stand for", maxNodes), "", false)
+	r.add("", fmt.Sprintf("has more than %d nodes or is nested deeper than %d, aliases counted as what they stand for", maxNodes, maxDepth), "", false)
 }
 
 // value reads a node; false when there is no value to use.
@@ -88,14 +91,11 @@ func (d *decoder) list(n *yaml.Node, s *schema, at string) (any, bool) {
 }
 
 func (d *decoder) object(n *yaml.Node, s *schema, at string) (any, bool) {
-	m := map[string]any{}
-	if isNull(n) {
-		return m, true
-	}
-	if n.Kind != yaml.MappingNode {
+	if n.Kind != yaml.MappingNode && !isNull(n) {
 		d.wrongType(n, "a mapping", at)
 		return nil, false
 	}
+	m := map[string]any{}
 	found := map[string]bool{}
 	for _, e := range d.entries(n, at) {
 		where := join(at, e.key.Value)
@@ -150,7 +150,7 @@ type entry struct{ key, value *yaml.Node }
 func (d *decoder) entries(n *yaml.Node, at string) []entry {
 	var own, merged []entry
 	seen := map[string]int{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i+1 < len(n.Content) && d.spend(); i += 2 {
 		e := entry{n.Content[i], n.Content[i+1]}
 		if e.key.Kind == yaml.AliasNode {
 			e.key = e.key.Alias

@@ -10,7 +10,7 @@
 //     unknown key, a key given twice, a value of another type, out of range or none of the allowed words is a problem with its
 //     line, its path and, for a key or a word, the nearest valid one. Kubernetes pieces (Object) are checked as strictly, but
 //     kept as they are.
-//  3. Aliases and merge keys count like what they stand for; a document that grows beyond 50,000 nodes is refused.
+//  3. Aliases and merge keys count like what they stand for; a document that grows beyond 50,000 nodes or 100 levels is refused.
 //  4. An empty mapping, list or text is the same as no key, and a key of an object or list without a value the same as an empty
 //     one. A scalar without a value is a problem. Numbers of pgbouncer.ini keep their digits, true is 1 and false 0; numbers
 //     that YAML readers disagree about (octal, exponents, separators) are refused.

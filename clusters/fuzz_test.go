@@ -50,14 +50,22 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzImport: no input panics, and what Import writes is what Load takes.
+// FuzzImport: no input panics, and what Import writes is what Load takes, with the same meaning.
 func FuzzImport(f *testing.F) {
 	seed(f, "testdata/import/*.yaml")
 	f.Add([]byte(everyOption))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, _, err := Import(data)
-		if err == nil {
-			mustLoadImported(t, text)
+		im := importer{report: newReport("")}
+		if im.read(data) != nil {
+			return
+		}
+		text, err := im.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustLoadImported(t, text)
+		if diff := cmp.Diff(im.cluster, newReport("").load(text)); diff != "" {
+			t.Fatal(diff)
 		}
 	})
 }

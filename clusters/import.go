@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,30 +21,33 @@ const (
 // but for one thing: where the image's tag does not tell the version of PgBouncer, it asks for pgbouncerVersion.
 // What cannot be read, or has no meaning that could be carried, is an Errors with the lines of the resource.
 func Import(data []byte) ([]byte, []string, error) {
-	r := newReport("")
-	n := r.parse(data)
-	if n == nil {
-		return nil, nil, r.errors()
-	}
-	im := importer{report: r}
-	im.root = im.resource(n)
-	if err := r.errors(); err != nil {
-		return nil, nil, err
-	}
-	im.metadata()
-	im.translate()
-	if err := im.prune(); err != nil {
+	im := importer{report: newReport("")}
+	if err := im.read(data); err != nil {
 		return nil, nil, err
 	}
 	text, err := im.text()
 	return text, im.list(), err
 }
 
+// read makes the tree of a Cluster file and its notes.
+func (im *importer) read(data []byte) error {
+	if n := im.parse(data); n != nil {
+		im.root = im.resource(n)
+	}
+	if err := im.errors(); err != nil {
+		return err
+	}
+	im.metadata()
+	im.translate()
+	return im.prune()
+}
+
 // importer turns the tree of a resource into the tree of a Cluster file, in place.
 type importer struct {
 	*report
-	root  *yaml.Node
-	notes []note
+	root    *yaml.Node
+	cluster Cluster // what the tree says
+	notes   []note
 }
 
 type note struct {
@@ -53,9 +57,10 @@ type note struct {
 
 func (im *importer) note(line int, text string) { im.notes = append(im.notes, note{line, text}) }
 
-// list is every note, by line; notes without a line come last.
+// list is every note, by line; notes about no line come last.
 func (im *importer) list() []string {
-	slices.SortStableFunc(im.notes, func(a, b note) int { return cmp.Or(boolCompare(a.line == 0, b.line == 0), cmp.Compare(a.line, b.line)) })
+	last := func(n note) int { return cmp.Or(n.line, math.MaxInt) }
+	slices.SortStableFunc(im.notes, func(a, b note) int { return cmp.Compare(last(a), last(b)) })
 	var texts []string
 	for _, n := range im.notes {
 		if n.line > 0 {
@@ -66,21 +71,11 @@ func (im *importer) list() []string {
 	return texts
 }
 
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
 // resource copies the tree without aliases, after checking what it is.
 func (im *importer) resource(n *yaml.Node) *yaml.Node {
 	im.places[""] = place{line: n.Line}
 	d := decoder{report: im.report, root: fileSchema(), left: maxNodes}
-	root := d.plain(n, "")
+	root := d.plain(n, "", 0)
 	if d.spent() {
 		im.tooMany()
 		return root
@@ -96,24 +91,33 @@ func (im *importer) resource(n *yaml.Node) *yaml.Node {
 }
 
 // plain is a copy with aliases and merge keys written out, in block style.
-func (d *decoder) plain(n *yaml.Node, at string) *yaml.Node {
+func (d *decoder) plain(n *yaml.Node, at string, depth int) *yaml.Node {
+	if depth > maxDepth {
+		d.left = 0
+	}
 	if !d.spend() {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
 	}
 	if n.Kind == yaml.AliasNode {
-		return d.plain(n.Alias, at)
+		return d.plain(n.Alias, at, depth)
 	}
 	c := *n
 	c.Anchor, c.Content, c.Style = "", nil, n.Style&^yaml.FlowStyle
 	switch n.Kind {
 	case yaml.MappingNode:
 		for _, e := range d.entries(n, at) {
+			if d.spent() {
+				break
+			}
 			where := join(at, e.key.Value)
-			c.Content = append(c.Content, d.plain(e.key, where), d.plain(e.value, where))
+			c.Content = append(c.Content, d.plain(e.key, where, depth+1), d.plain(e.value, where, depth+1))
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
-			c.Content = append(c.Content, d.plain(item, fmt.Sprintf("%s[%d]", at, i)))
+			if d.spent() {
+				break
+			}
+			c.Content = append(c.Content, d.plain(item, fmt.Sprintf("%s[%d]", at, i), depth+1))
 		}
 	}
 	return &c
@@ -180,7 +184,7 @@ func (im *importer) translate() {
 func (im *importer) prune() error {
 	for {
 		r := newReport("")
-		r.check(im.root)
+		im.cluster = r.check(im.root)
 		if !im.drop(r) {
 			im.report = r
 			return im.judge()

@@ -27,7 +27,7 @@ func suggest(word string, valid []string) string {
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // maxWord bounds the work for absurdly long keys.
-const maxWord = 100
+const maxWord = 40
 
 // edits is the Levenshtein distance.
 func edits(a, b string) int {
