@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	if err != nil {
 		return proposal{}, fmt.Errorf("drawing %s: %w", d.Metadata.Name, err)
 	}
-	if foreign := render.Foreign(base.Files, tree); len(foreign) > 0 {
+	if foreign := inTheWay(base.Files, tree); len(foreign) > 0 {
 		return proposal{}, exitf(ExitRefused, "", "drawing %s: %s is not poolwright's and stands in the way", d.Metadata.Name, strings.Join(foreign, ", "))
 	}
 	put, gone := render.Changes(base.Files, tree, decided.Action == plan.Failover)
@@ -99,6 +100,12 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	}
 	change := gitsync.Change{Dir: d.Dir(), Put: put, Delete: gone, Message: message, When: now}
 	return proposal{Plan: decided, Change: change}, nil
+}
+
+// inTheWay are a person's files at places that a drawing writes to. One in an
+// overlay that is no longer drawn is in nobody's way: it pins the overlay.
+func inTheWay(files gitsync.Files, tree render.Tree) []string {
+	return slices.DeleteFunc(render.Foreign(files, tree), func(name string) bool { return tree[name] == nil })
 }
 
 func (p proposal) empty() bool { return len(p.Change.Put)+len(p.Change.Delete) == 0 }

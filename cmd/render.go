@@ -79,7 +79,7 @@ func changeOf(dir string, tree render.Tree) (gitsync.Change, error) {
 	if err != nil {
 		return gitsync.Change{}, err
 	}
-	if foreign := render.Foreign(have.Files, tree); len(foreign) > 0 {
+	if foreign := inTheWay(have.Files, tree); len(foreign) > 0 {
 		return gitsync.Change{}, exitf(ExitRefused, "mv "+filepath.Join(dir, foreign[0])+" "+filepath.Join(dir, foreign[0])+".mine",
 			"rendering into %s: %s is not poolwright's and stands in the way", dir, strings.Join(foreign, ", "))
 	}
