@@ -10,7 +10,7 @@ import (
 func TestFilesThatGrowAreRefused(t *testing.T) {
 	many := func(n int, s string) string { return strings.Repeat(s, n) }
 	var wide strings.Builder
-	for i := range 40_000 {
+	for i := range 3_000 {
 		fmt.Fprintf(&wide, "k%d: *a, ", i)
 	}
 	for name, spec := range map[string]string{
@@ -19,21 +19,18 @@ func TestFilesThatGrowAreRefused(t *testing.T) {
 		"merges of merges":                "spec: &a\n  <<: [*a, *a, *a]\n",
 		"a list inside itself":            "spec:\n  pgbouncer:\n    sidecars: &a [*a, *a]\n",
 		"wide mappings inside themselves": "spec: &a {" + wide.String() + "}\n",
-		"many objects with unknown keys":  "spec:\n  pgbouncer:\n    sidecars: [&a {" + many(2000, "x: 1, ") + "name: b}, " + many(2000, "*a, ") + "]\n",
+		"many objects with unknown keys":  "spec:\n  pgbouncer:\n    sidecars: [&a {" + many(500, "x: 1, ") + "name: b}, " + many(500, "*a, ") + "]\n",
 		"nine levels of nine":             "spec:\n  a: &a [x,x,x,x,x,x,x,x,x]\n  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n  c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n  e: [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
 		"deep brackets":                   "spec: " + many(5000, "[") + many(5000, "]") + "\n",
 	} {
-		for _, head := range []string{
-			"apiVersion: " + APIVersion + "\nkind: " + Kind + "\n",
-			"apiVersion: " + importGroup + "v1alpha1\nkind: " + importKind + "\n",
-		} {
-			if _, err := Load("cluster.yaml", []byte(head+spec)); err == nil {
-				t.Errorf("%s: loaded", name)
+		t.Run(name, func(t *testing.T) {
+			if _, err := Load("cluster.yaml", []byte("apiVersion: "+APIVersion+"\nkind: "+Kind+"\n"+spec)); err == nil {
+				t.Error("loaded")
 			}
-			if _, _, err := Import([]byte(head + spec)); err == nil {
-				t.Errorf("%s: imported", name)
+			if _, _, err := Import([]byte("apiVersion: " + importGroup + "v1alpha1\nkind: " + importKind + "\n" + spec)); err == nil {
+				t.Error("imported")
 			}
-		}
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ type decoder struct {
 	*report
 	root *schema
 	left int // nodes that may still be visited
+	deep int // levels above the node being visited
 }
 
 func (r *report) decode(n *yaml.Node) map[string]any {
@@ -41,7 +42,8 @@ func (r *report) tooMany() {
 
 // value reads a node; false when there is no value to use.
 func (d *decoder) value(n *yaml.Node, s *schema, at string) (any, bool) {
-	if !d.spend() {
+	defer d.leave()
+	if !d.enter() {
 		return nil, false
 	}
 	if n.Kind == yaml.AliasNode {
@@ -68,6 +70,17 @@ func (d *decoder) spend() bool {
 }
 
 func (d *decoder) spent() bool { return d.left < 0 }
+
+// enter counts a node and a level, leave takes the level back.
+func (d *decoder) enter() bool {
+	d.deep++
+	if d.deep > maxDepth {
+		d.left = 0
+	}
+	return d.spend()
+}
+
+func (d *decoder) leave() { d.deep-- }
 
 func (d *decoder) list(n *yaml.Node, s *schema, at string) (any, bool) {
 	list := []any{}
@@ -185,7 +198,8 @@ func (d *decoder) duplicate(key *yaml.Node, first int, at string) {
 
 // merged are the entries that a merge key adds: those of a mapping, or of each mapping of a list.
 func (d *decoder) merged(n *yaml.Node, at string) []entry {
-	if !d.spend() {
+	defer d.leave()
+	if !d.enter() {
 		return nil
 	}
 	switch n.Kind {

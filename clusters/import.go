@@ -75,7 +75,7 @@ func (im *importer) list() []string {
 func (im *importer) resource(n *yaml.Node) *yaml.Node {
 	im.places[""] = place{line: n.Line}
 	d := decoder{report: im.report, root: fileSchema(), left: maxNodes}
-	root := d.plain(n, "", 0)
+	root := d.plain(n, "")
 	if d.spent() {
 		im.tooMany()
 		return root
@@ -91,15 +91,13 @@ func (im *importer) resource(n *yaml.Node) *yaml.Node {
 }
 
 // plain is a copy with aliases and merge keys written out, in block style.
-func (d *decoder) plain(n *yaml.Node, at string, depth int) *yaml.Node {
-	if depth > maxDepth {
-		d.left = 0
-	}
-	if !d.spend() {
+func (d *decoder) plain(n *yaml.Node, at string) *yaml.Node {
+	defer d.leave()
+	if !d.enter() {
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
 	}
 	if n.Kind == yaml.AliasNode {
-		return d.plain(n.Alias, at, depth)
+		return d.plain(n.Alias, at)
 	}
 	c := *n
 	c.Anchor, c.Content, c.Style = "", nil, n.Style&^yaml.FlowStyle
@@ -110,14 +108,14 @@ func (d *decoder) plain(n *yaml.Node, at string, depth int) *yaml.Node {
 				break
 			}
 			where := join(at, e.key.Value)
-			c.Content = append(c.Content, d.plain(e.key, where, depth+1), d.plain(e.value, where, depth+1))
+			c.Content = append(c.Content, d.plain(e.key, where), d.plain(e.value, where))
 		}
 	case yaml.SequenceNode:
 		for i, item := range n.Content {
 			if d.spent() {
 				break
 			}
-			c.Content = append(c.Content, d.plain(item, fmt.Sprintf("%s[%d]", at, i), depth+1))
+			c.Content = append(c.Content, d.plain(item, fmt.Sprintf("%s[%d]", at, i)))
 		}
 	}
 	return &c

@@ -18,7 +18,7 @@ func document(t *testing.T, text string) *yaml.Node {
 	if n == nil {
 		t.Fatal(r.errors())
 	}
-	return (&decoder{report: r, left: maxNodes}).plain(n, "", 0)
+	return (&decoder{report: r, left: maxNodes}).plain(n, "")
 }
 
 func encode(t interface{ Fatal(...any) }, n *yaml.Node) string {
