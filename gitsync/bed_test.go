@@ -121,3 +121,17 @@ func TestContractSSH(t *testing.T) {
 		return sshOptions(t, serveSSH(t, root), repo)
 	}))
 }
+
+func writeFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t testing.TB, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}

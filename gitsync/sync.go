@@ -60,6 +60,9 @@ func (r *Repo) ask(ctx context.Context, w wanted) (*received, error) {
 		}
 		r.view.learn(adv.Capabilities)
 	}
+	if r.view.caps == nil {
+		return nil, errStale // it is empty now
+	}
 	return fetch(s, r.view.caps, w)
 }
 

@@ -35,8 +35,11 @@ func (v *view) forget() {
 	v.store, v.head, v.swept = newStore(), hash{}, 0
 }
 
-// learn notes what upload-pack can do.
+// learn notes what upload-pack can do. An empty repository says nothing about that.
 func (v *view) learn(caps *capability.List) {
+	if caps.IsEmpty() {
+		return
+	}
 	v.caps = caps
 	for _, c := range []capability.Capability{capability.Filter, capability.AllowTipSHA1InWant, capability.AllowReachableSHA1InWant} {
 		v.plain = v.plain || !caps.Supports(c)

@@ -23,6 +23,7 @@ func Run(t *testing.T, newBed func(t *testing.T) Bed) {
 	}{
 		{"a directory is read whole, with what is odd in it and the log", readsWhole},
 		{"a branch that does not exist reads as empty and gets its first commit", unbornBranch},
+		{"a branch born after it was read as empty is drawn on", bornMeanwhile},
 		{"C03 an equal tree makes no commit and no push", equalTree},
 		{"a commit says who, when and why as it was told", commitAsTold},
 		{"each change is a commit, in order", changesInOrder},
@@ -109,6 +110,18 @@ func unbornBranch(t *testing.T, b Bed) {
 	}
 	if base := read(t, p, "a"); string(base.Files["x"]) != "1\n" {
 		t.Errorf("reads back as %+v", base)
+	}
+}
+
+func bornMeanwhile(t *testing.T, b Bed) {
+	late := b.New(t)
+	if base := read(t, late, "a"); base.Head != "" {
+		t.Fatalf("reads as %+v", base)
+	}
+	publish(t, b.New(t), write("b", "somebody was first", put("y", "1\n")))
+	r := publish(t, late, write("a", "second", put("x", "1\n")))[0]
+	if r.Err != nil || b.git(t, "log", "--format=%s", "main") != "second\nsomebody was first" {
+		t.Errorf("receipt is %+v, history %q", r, b.git(t, "log", "--format=%s", "main"))
 	}
 }
 

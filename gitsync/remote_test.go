@@ -1,0 +1,255 @@
+package gitsync_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/gitsync/gitserver"
+)
+
+// transports opens the same missing thing over each transport.
+func transports(t *testing.T) map[string]func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
+	t.Helper()
+	make := func(serve func(*testing.T, string, *gitserver.Repo) gitsync.Options) func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
+		return func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
+			t.Helper()
+			root, repo, _ := newRepo(t)
+			o := serve(t, root, repo)
+			change(repo, &o)
+			return repo, open(t, o)
+		}
+	}
+	return map[string]func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo){
+		"file": make(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options {
+			return gitsync.Options{URL: repo.Dir}
+		}),
+		"http": make(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+			return gitsync.Options{URL: serveHTTP(t, root).HTTP(repo)}
+		}),
+		"ssh": make(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+			return sshOptions(t, serveSSH(t, root), repo)
+		}),
+	}
+}
+
+func onEach(t *testing.T, test func(t *testing.T, make func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo))) {
+	t.Helper()
+	for name, make := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, make)
+		})
+	}
+}
+
+type maker = func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo)
+
+func TestRepositoryNotFound(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		_, p := make(t, func(_ *gitserver.Repo, o *gitsync.Options) {
+			o.URL = strings.Replace(o.URL, "example.git", "nothing.git", 1)
+		})
+		_, read := p.Read(t.Context(), "a")
+		_, publish := p.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")})
+		for _, err := range []error{read, publish} {
+			if !errors.Is(err, gitsync.ErrNotFound) {
+				t.Errorf("the error is %v", err)
+			}
+		}
+	})
+}
+
+func TestBranchNotFound(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		repo, p := make(t, func(_ *gitserver.Repo, o *gitsync.Options) { o.Branch = "mian" })
+		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
+		_, err := p.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")})
+		if !errors.Is(err, gitsync.ErrNotFound) || !strings.Contains(err.Error(), `branch "mian"; the repository has main`) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+func TestTrap16SHA256(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+		check := func(state string) {
+			if _, err := p.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")}); !errors.Is(err, gitsync.ErrUnsupported) || !strings.Contains(err.Error(), "SHA-256") {
+				t.Errorf("%s: the error is %v", state, err)
+			}
+		}
+		if err := os.RemoveAll(repo.Dir); err != nil {
+			t.Fatal(err)
+		}
+		git(t, &gitserver.Repo{Dir: filepath.Dir(repo.Dir)}, "init", "-q", "--bare", "-b", "main", "--object-format=sha256", repo.Dir)
+		if err := repo.Config("http.receivepack=true"); err != nil {
+			t.Fatal(err)
+		}
+		check("empty")
+		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
+		check("with a commit")
+	})
+}
+
+// TestContextEndsAPushInAHook: over file:// and ssh the hook is a child of ours or of the server's, and holds
+// everything up. It says when it has started, on a pipe.
+func TestContextEndsAPushInAHook(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		dir := t.TempDir()
+		started, never := filepath.Join(dir, "started"), filepath.Join(dir, "never")
+		for _, f := range []string{started, never} {
+			if err := syscall.Mkfifo(f, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
+		if err := repo.Hook("pre-receive", fmt.Sprintf("echo > %s; cat %s; exit 1", started, never)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, _ = os.ReadFile(started)
+			cancel()
+		}()
+		_, err := p.Publish(ctx, []gitsync.Edit{write("a", "x", "1\n")})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v", err)
+		}
+		writeFile(t, never, "") // lets the hook go
+	})
+}
+
+// TestTrapBitmapRevert: on a server with bitmaps a client which does not say that it is shallow gets too little when
+// a file goes back to what it was before.
+func TestTrapBitmapRevert(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+		old := map[string]*gitserver.File{"a/f": gitserver.Text("old\n"), "b/c/g": gitserver.Text("old\n")}
+		foreign(t, repo, old)
+		foreign(t, repo, map[string]*gitserver.File{"a/f": gitserver.Text("new\n"), "b/c/g": gitserver.Text("new\n")})
+		git(t, repo, "repack", "-adbq")
+		publishOne(t, p, write("a", "x", "1\n"))
+		foreign(t, repo, old)
+		base := must[gitsync.Base](t)(p.Read(t.Context(), "a"))
+		if got := string(base.Files["f"]); got != "old\n" {
+			t.Errorf("f is %q", got)
+		}
+		publishOne(t, p, write("b", "x", "1\n"))
+		if got := git(t, repo, "show", "main:b/c/g"); got != "old" {
+			t.Errorf("g is %q", got)
+		}
+		git(t, repo, "fsck", "--strict")
+	})
+}
+
+// TestRewrittenHistory: a person force-pushed the branch, also to where it was long before, and the server has
+// forgotten what we know.
+func TestRewrittenHistory(t *testing.T) {
+	t.Parallel()
+	onEach(t, func(t *testing.T, make maker) {
+		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+		first := foreign(t, repo, map[string]*gitserver.File{"a/f": gitserver.Text("first\n")})
+		for n := range 5 {
+			publishOne(t, p, write("a", "x", fmt.Sprintf("%d\n", n)))
+		}
+		git(t, repo, "update-ref", "refs/heads/main", first)
+		second := foreign(t, repo, map[string]*gitserver.File{"a/f": gitserver.Text("second\n")})
+		git(t, repo, "reflog", "expire", "--expire=now", "--all")
+		git(t, repo, "gc", "-q", "--prune=now")
+		base := must[gitsync.Base](t)(p.Read(t.Context(), "a"))
+		if base.Head != second || len(base.Files) != 1 || string(base.Files["f"]) != "second\n" || len(base.Log) != 2 {
+			t.Errorf("reads as %+v", base)
+		}
+		publishOne(t, p, write("a", "x", "again\n"))
+		git(t, repo, "fsck", "--strict")
+	})
+}
+
+// TestLogDepth: the newest messages are known after a cold start and after each commit, also from a server that allows no
+// filter but blob:none, and from one without any.
+func TestLogDepth(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string][]string{
+		"all filters": nil,
+		"blob:none":   {"uploadpackfilter.allow=false", "uploadpackfilter.blob:none.allow=true"},
+		"no filter":   {"uploadpack.allowFilter=false"},
+		"no objects":  {"uploadpack.allowAnySHA1InWant=false", "uploadpack.allowTipSHA1InWant=true", "uploadpack.allowReachableSHA1InWant=true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newHTTPBed(t, gitsync.Options{LogDepth: 4})
+			if err := b.repo.Config(settings...); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 6 {
+				foreign(t, b.repo, map[string]*gitserver.File{"a/x": gitserver.Text(fmt.Sprint(n)), "b/y": gitserver.Text(fmt.Sprint(n))})
+			}
+			check := func(when string) {
+				t.Helper()
+				base := must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
+				var got []string
+				for _, c := range base.Log {
+					got = append(got, c.Hash)
+				}
+				if want := strings.Fields(git(t, b.repo, "rev-list", "-4", "main")); !slices.Equal(got, want) {
+					t.Errorf("%s: the log is\n%v, want\n%v", when, got, want)
+				}
+				if string(base.Files["x"]) != git(t, b.repo, "show", "main:a/x") {
+					t.Errorf("%s: x is %q", when, base.Files["x"])
+				}
+			}
+			check("cold")
+			foreign(t, b.repo, map[string]*gitserver.File{"a/x": gitserver.Text("newer")})
+			check("warm")
+			publishOne(t, b.git, write("a", "z", "1\n"))
+			check("after our own")
+			git(t, b.repo, "fsck", "--strict")
+		})
+	}
+}
+
+// TestMergesInTheLog: a person's merge puts commits of a side branch into the log, by date.
+func TestMergesInTheLog(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{})
+	publishOne(t, b.git, write("a", "x", "1\n"))
+	base := git(t, b.repo, "rev-parse", "main")
+	tree := git(t, b.repo, "rev-parse", "main^{tree}")
+	side := git(t, b.repo, "commit-tree", tree, "-p", base, "-m", "Revert \"write x\"\n\nThis reverts commit "+base+".")
+	merge := git(t, b.repo, "commit-tree", tree, "-p", base, "-p", side, "-m", "Merge pull request #1")
+	git(t, b.repo, "update-ref", "refs/heads/main", merge)
+	log := must[gitsync.Base](t)(b.git.Read(t.Context(), "a")).Log
+	if len(log) != 4 || log[0].Hash != merge || log[1].Hash != side || log[2].Hash != base {
+		t.Errorf("the log is %+v", log)
+	}
+}
+
+// TestManyCommitsAtOnce: a warm fetch that is dearer than a cold start becomes one, and the cache does not grow with history.
+func TestManyCommitsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{LogDepth: 3})
+	publishOne(t, b.git, write("a", "x", "1\n"))
+	for n := range 30 {
+		foreign(t, b.repo, map[string]*gitserver.File{fmt.Sprintf("d/%d", n): gitserver.Text(fmt.Sprint(n))})
+	}
+	if r := publishOne(t, b.git, write("a", "x", "2\n")); r.Commits[0] != git(t, b.repo, "rev-parse", "main") {
+		t.Errorf("receipt is %+v", r)
+	}
+	if got := git(t, b.repo, "rev-list", "--count", "main"); got != "33" {
+		t.Errorf("%s commits, want 33", got)
+	}
+}
