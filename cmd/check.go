@@ -23,7 +23,10 @@ type CheckCmd struct {
 }
 
 // Help is shown by --help.
-func (CheckCmd) Help() string { return example("poolwright check clusters/*") }
+func (CheckCmd) Help() string {
+	return "It asks no database: the tree has to be what cluster.yaml and topology.yaml give. To draw it anew from these, use render --declared.\n\n" +
+		example("poolwright check clusters/*")
+}
 
 // clusterFileName is the Cluster file's name in a cluster directory.
 const clusterFileName = "cluster.yaml"
@@ -63,15 +66,10 @@ func (c CheckCmd) Run(std *Stdio) error {
 	}
 	v := checkView{Kustomize: build.KustomizeVersion()}
 	var builder build.Builder
-	var all []render.Drawn
 	for _, dir := range dirs {
-		one := c.check(&builder, dir)
-		v.Clusters = append(v.Clusters, one)
-		if one.drawn.Cluster.Metadata.Name != "" {
-			all = append(all, one.drawn)
-		}
+		v.Clusters = append(v.Clusters, c.check(&builder, dir))
 	}
-	v.Collisions = render.Collisions(all)
+	v.Collisions = collisions(v.Clusters)
 	if err := c.write(std.Out, v, func(w io.Writer) error { return writeChecks(w, v) }); err != nil {
 		return err
 	}
@@ -128,6 +126,28 @@ func (c CheckCmd) check(builder *build.Builder, dir string) checked {
 		one.Issues = append(one.Issues, againstBase(builder, c.Base, one)...)
 	}
 	return one
+}
+
+// collisions are what two directories would both claim. A cluster that is
+// declared twice is said once.
+func collisions(all []checked) []string {
+	var twice []string
+	var drawn []render.Drawn
+	first := map[string]string{}
+	for _, one := range all {
+		meta := one.drawn.Cluster.Metadata
+		key := meta.Namespace + "/" + meta.Name
+		before, declared := first[key]
+		switch {
+		case one.Cluster == "":
+		case declared:
+			twice = append(twice, fmt.Sprintf("cluster %s in namespace %s is declared in %s and in %s", meta.Name, meta.Namespace, before, one.Dir))
+		default:
+			first[key] = one.Dir
+			drawn = append(drawn, one.drawn)
+		}
+	}
+	return append(twice, render.Collisions(drawn)...)
 }
 
 // problems are a Cluster file's own, each with its line.

@@ -98,7 +98,7 @@ spec:
   publish:
     repository: %s
     path: clusters/example-pg
-    batchWindow: 3s
+    batchWindow: 4s
 `
 
 // stage is everything the demo runs on.

@@ -32,7 +32,7 @@ type repository interface {
 // something differs, draw and publish. Git is never waited for: one operation
 // is under way at a time, and rounds go on meanwhile.
 type Reconciler struct {
-	Name    string
+	Name    string                      // until the Cluster file has told it
 	Declare func() (declaration, error) // reads the Cluster file; called each round
 	Eyes    eyes
 	Git     repository

@@ -18,6 +18,7 @@ type RenderCmd struct {
 	ClusterFlag  `embed:""`
 	SnapshotFlag `embed:""`
 	Tree         string `placeholder:"DIR" help:"The declared state to start from: the cluster's directory in a checkout. Default: what is in --out."`
+	Declared     bool   `help:"Draw what topology.yaml in --tree declares, and ask nobody: after an edit of the Cluster file."`
 	Out          string `required:"" placeholder:"DIR" help:"Write the files below this directory; - prints them as one txtar archive."`
 }
 
@@ -28,18 +29,14 @@ func (RenderCmd) Help() string {
 
 // Run draws everything, and only then writes.
 func (c RenderCmd) Run(ctx context.Context, std *Stdio) error {
-	from := c.Tree
-	if from == "" && c.Out != "-" {
-		from = c.Out
+	draw := c.observed
+	if c.Declared {
+		draw = c.declared
 	}
-	o, err := outlook(ctx, c.File, c.SnapshotFlag, func(context.Context, declaration) (gitsync.Base, error) { return baseIn(from) })
+	tree, err := draw(ctx)
 	if err != nil {
 		return err
 	}
-	if err := o.verdict(false); err != nil {
-		return err
-	}
-	tree := owned(o.after())
 	if c.Out == "-" {
 		return writeArchive(std.Out, tree)
 	}
@@ -50,7 +47,44 @@ func (c RenderCmd) Run(ctx context.Context, std *Stdio) error {
 	if err := writeDir(c.Out, change); err != nil {
 		return err
 	}
-	return writeRendered(std.Out, o.Metadata.Name, change)
+	return writeRendered(std.Out, change)
+}
+
+// from is the directory with the declared state, "" for none.
+func (c RenderCmd) from() string {
+	if c.Tree == "" && c.Out != "-" {
+		return c.Out
+	}
+	return c.Tree
+}
+
+// observed draws what a look at the cluster comes to.
+func (c RenderCmd) observed(ctx context.Context) (render.Tree, error) {
+	o, err := outlook(ctx, c.File, c.SnapshotFlag, func(context.Context, declaration) (gitsync.Base, error) { return baseIn(c.from()) })
+	if err != nil {
+		return nil, err
+	}
+	return owned(o.after()), o.verdict(false)
+}
+
+// declared draws the membership that the tree declares.
+func (c RenderCmd) declared(context.Context) (render.Tree, error) {
+	d, err := declare(c.File)
+	if err != nil {
+		return nil, err
+	}
+	base, err := baseIn(c.from())
+	if err != nil {
+		return nil, err
+	}
+	state, err := render.ReadBack(base.Files)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s back: %w", c.from(), err)
+	}
+	if state.Epoch == 0 {
+		return nil, exitf(ExitUsage, "poolwright render -f "+c.File+" --out "+c.Out, "reading %s back: nothing is declared there yet", c.from())
+	}
+	return render.Draw(d.Cluster, state, render.GivenIn(base.Files))
 }
 
 // baseIn is the base of a directory, or the empty one without any.
@@ -105,13 +139,13 @@ func writeArchive(w io.Writer, tree render.Tree) error {
 }
 
 // writeRendered says what was written.
-func writeRendered(w io.Writer, cluster string, change gitsync.Change) error {
+func writeRendered(w io.Writer, change gitsync.Change) error {
 	for _, name := range sortedKeys(change.Put) {
 		fmt.Fprintf(w, "wrote %s\n", name)
 	}
 	for _, name := range change.Delete {
 		fmt.Fprintf(w, "deleted %s\n", name)
 	}
-	_, err := fmt.Fprintf(w, "%s: %d written, %d deleted\n", cluster, len(change.Put), len(change.Delete))
+	_, err := fmt.Fprintf(w, "%d written, %d deleted\n", len(change.Put), len(change.Delete))
 	return err
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/poolwright/poolwright/cmd"
+	"github.com/poolwright/poolwright/render/build"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden outputs in testdata/script")
@@ -47,7 +48,7 @@ func TestScript(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               setup,
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "refuses": refuses},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "refuses": refuses, "builds": builds},
 	})
 }
 
@@ -96,5 +97,24 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("git", "-C", "tree", "status", "--porcelain", "--untracked-files=all"))
 	if out := ts.ReadFile("stdout"); strings.Contains(out, "??") || strings.Contains(out, " M") || strings.Contains(out, " D") {
 		ts.Fatalf("the tree changed:\n%s", out)
+	}
+}
+
+// builds wants the cluster's directory of a work tree's revision to build with
+// kustomize: "builds work HEAD~1".
+func builds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: builds dir revision")
+	}
+	const root = "clusters/example-pg/"
+	ts.Check(ts.Exec("git", "-C", args[0], "ls-tree", "-r", "--name-only", args[1], root))
+	files := map[string][]byte{}
+	for name := range strings.FieldsSeq(ts.ReadFile("stdout")) {
+		ts.Check(ts.Exec("git", "-C", args[0], "show", args[1]+":"+name))
+		files[strings.TrimPrefix(name, root)] = []byte(ts.ReadFile("stdout"))
+	}
+	var builder build.Builder
+	if _, err := builder.Build(files); err != nil {
+		ts.Fatalf("building %s: %v", args[1], err)
 	}
 }

@@ -15,7 +15,7 @@ type told struct {
 }
 
 func (r *Reconciler) say(e Event) {
-	e.At, e.Cluster = r.Now(), r.Name
+	e.At, e.Cluster = r.Now(), valueOr(r.latest.Metadata.Name, r.Name)
 	r.Say(e)
 }
 

@@ -3,7 +3,8 @@ package cmd
 import (
 	"io"
 	"runtime/debug"
-	"slices"
+
+	"github.com/poolwright/poolwright/render/build"
 )
 
 // VersionCmd prints what this binary was built from.
@@ -44,7 +45,7 @@ func readVersion() versionInfo {
 		Version:   info.Main.Version,
 		Commit:    setting(info, "vcs.revision"),
 		Go:        info.GoVersion,
-		Kustomize: moduleVersion(info, "sigs.k8s.io/kustomize/api"),
+		Kustomize: build.KustomizeVersion(),
 	}
 }
 
@@ -55,13 +56,4 @@ func setting(info *debug.BuildInfo, key string) string {
 		}
 	}
 	return ""
-}
-
-// moduleVersion is the version of a module in this binary.
-func moduleVersion(info *debug.BuildInfo, path string) string {
-	i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == path })
-	if i < 0 {
-		return "not linked"
-	}
-	return info.Deps[i].Version
 }
