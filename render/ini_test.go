@@ -273,6 +273,20 @@ func TestIniRefusesWhatPgBouncerWouldExitAt(t *testing.T) {
 	}
 }
 
+func TestE03NoBlankIsLeftAtTheEndOfALine(t *testing.T) {
+	all := goldens(t)
+	c := load(t, "    config: {pgbouncer: {unix_socket_dir: ' '}}")
+	c.Spec.PgBouncer.Config.PgBouncer["auth_query"] = "SELECT 1  \r\n" // Load refuses the line break
+	all = append(all, golden{name: "blanks", cluster: c, state: state(1, at("pg-1", 0, plan.In))})
+	for _, g := range all {
+		for file, data := range g.draw(t) {
+			if bad := regexp.MustCompile(`(?m)[ \t\r]+$`).Find(data); bad != nil || !strings.HasSuffix(string(data), "\n") {
+				t.Errorf("%s: %s ends a line with %q, or the file without a line break", g.name, file, bad)
+			}
+		}
+	}
+}
+
 func FuzzIni(f *testing.F) {
 	base := load(f, "")
 	f.Add("app", "dbname", "it's", "pool_mode", "session")

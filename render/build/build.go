@@ -29,6 +29,9 @@ const clusterDir = "/cluster"
 // and custom/ included. It reads nothing but files: what would make kustomize go elsewhere (a URL, a
 // chart, a program) is refused by name, and so is an entry that leads to no file.
 func (b *Builder) Build(files map[string][]byte) ([]byte, error) {
+	if refused := refusedAnywhere(files); len(refused) > 0 {
+		return nil, fmt.Errorf("%s: %s", refused[0].File, refused[0].Message)
+	}
 	m, err := b.run(files)
 	if err != nil {
 		return nil, err
@@ -36,10 +39,8 @@ func (b *Builder) Build(files map[string][]byte) ([]byte, error) {
 	return m.AsYaml()
 }
 
+// run builds a tree in which nothing was refused.
 func (b *Builder) run(files map[string][]byte) (resmap.ResMap, error) {
-	if err := refuse(files); err != nil {
-		return nil, err
-	}
 	fs := filesys.MakeFsInMemory()
 	for name, data := range files {
 		if err := fs.WriteFile(path.Join(clusterDir, name), data); err != nil {

@@ -148,19 +148,6 @@ func orphans(files map[string][]byte) []Finding {
 	return found
 }
 
-func refusedAnywhere(files map[string][]byte) []Finding {
-	var found []Finding
-	for _, file := range slices.Sorted(maps.Keys(files)) {
-		if !isKustomization(file) {
-			continue
-		}
-		for _, r := range refusedIn(files, file) {
-			found = append(found, Finding{File: r.File, Message: r.What, Hint: r.Hint})
-		}
-	}
-	return found
-}
-
 // textFindings look for label and annotation values of another type than string in a person's files,
 // inline patches included, where the file can still be named: an API client drops all annotations of
 // an object for one of them.

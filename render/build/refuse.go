@@ -32,20 +32,21 @@ var forbidden = map[string]string{
 
 // kustomization is what the checks need of a kustomization file.
 type kustomization struct {
-	Resources  []string `yaml:"resources"`
-	Components []string `yaml:"components"`
-	Labels     []struct {
-		IncludeSelectors bool `yaml:"includeSelectors"`
-	} `yaml:"labels"`
-	Patches []struct {
-		Path  string `yaml:"path"`
-		Patch string `yaml:"patch"`
-	} `yaml:"patches"`
-	Replacements []struct {
-		Path string `yaml:"path"`
-	} `yaml:"replacements"`
+	Resources          []string    `yaml:"resources"`
+	Components         []string    `yaml:"components"`
+	Labels             []labels    `yaml:"labels"`
+	Patches            []reader    `yaml:"patches"`
+	Replacements       []reader    `yaml:"replacements"`
 	ConfigMapGenerator []generator `yaml:"configMapGenerator"`
 	SecretGenerator    []generator `yaml:"secretGenerator"`
+}
+
+type labels struct {
+	IncludeSelectors bool `yaml:"includeSelectors"`
+}
+
+type reader struct {
+	Path string `yaml:"path"`
 }
 
 type generator struct {
@@ -59,54 +60,46 @@ func isKustomization(file string) bool {
 	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, path.Base(file))
 }
 
-// Refused says what is wrong with one file of a tree.
-type Refused struct {
-	File, What, Hint string
-}
-
-func (r *Refused) Error() string { return r.File + ": " + r.What }
-
-// refuse is the first reason not to hand a tree to kustomize.
-func refuse(files map[string][]byte) error {
+// refusedAnywhere is everything in a tree's kustomizations that must not be built.
+func refusedAnywhere(files map[string][]byte) []Finding {
+	var found []Finding
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		if !isKustomization(file) {
-			continue
-		}
-		if found := refusedIn(files, file); len(found) > 0 {
-			return found[0]
+		if isKustomization(file) {
+			found = append(found, refusedIn(files, file)...)
 		}
 	}
-	return nil
+	return found
 }
 
-// refusedIn is everything about one kustomization that must not be built.
-func refusedIn(files map[string][]byte, file string) []*Refused {
-	var fields map[string]any
+func refusedIn(files map[string][]byte, file string) []Finding {
+	var fields map[string]yaml.Node
 	var k kustomization
-	for _, into := range []any{&fields, &k} {
-		if err := yaml.Unmarshal(files[file], into); err != nil {
-			return []*Refused{{file, err.Error(), "a kustomization is one YAML mapping"}}
-		}
+	if err := yaml.Unmarshal(files[file], &fields); err != nil {
+		return []Finding{{File: file, Message: err.Error(), Hint: "a kustomization is one YAML mapping"}}
 	}
-	var found []*Refused
+	if err := yaml.Unmarshal(files[file], &k); err != nil {
+		return []Finding{{File: file, Message: err.Error(), Hint: "a field has another type than kustomize's"}}
+	}
+	var found []Finding
+	say := func(message, hint string) {
+		found = append(found, Finding{File: file, Message: message, Hint: hint})
+	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if why, ok := forbidden[name]; ok {
-			found = append(found, &Refused{file, "field " + name + " is not allowed here", why})
+			say("field "+name+" is not allowed here", why)
 		}
 	}
-	for _, l := range k.Labels {
-		if l.IncludeSelectors {
-			found = append(found, &Refused{file, "labels with includeSelectors", "selectors are immutable: leave it out"})
-		}
+	if slices.ContainsFunc(k.Labels, func(l labels) bool { return l.IncludeSelectors }) {
+		say("labels with includeSelectors", "selectors are immutable: leave it out")
 	}
 	for _, entry := range k.directories() {
 		if !isDirectory(files, path.Join(path.Dir(file), entry)) && !isFile(files, file, entry) {
-			found = append(found, &Refused{file, fmt.Sprintf("entry %s leads to nothing in the cluster directory", entry), "remove the entry, or add what it names; nothing is fetched"})
+			say(fmt.Sprintf("entry %s leads to nothing in the cluster directory", entry), "remove the entry, or add what it names; nothing is fetched")
 		}
 	}
 	for _, entry := range k.paths() {
 		if !isFile(files, file, entry) {
-			found = append(found, &Refused{file, fmt.Sprintf("file %s is not in the cluster directory", entry), "remove the entry, or add the file; nothing is fetched"})
+			say(fmt.Sprintf("file %s is not in the cluster directory", entry), "remove the entry, or add the file; nothing is fetched")
 		}
 	}
 	return found

@@ -71,7 +71,7 @@ func parse(manifests []byte) ([]object, error) {
 	var list []object
 	dec := yaml.NewDecoder(bytes.NewReader(manifests))
 	for {
-		var o object
+		var o map[string]any // not an object: its mappings would all be objects
 		if err := dec.Decode(&o); err != nil {
 			if errors.Is(err, io.EOF) {
 				return list, nil
