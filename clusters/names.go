@@ -12,6 +12,7 @@ var (
 	objectName   = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`) // DNS-1123 subdomain
 	qualified    = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)                        // label value, last part of a label key
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)                                          // environment variable
+	domainName   = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)                                     // end of a DNS name
 	hostName     = regexp.MustCompile(`^[A-Za-z0-9_:.%-]+$`)                                               // one DNS name or IP address
 )
 

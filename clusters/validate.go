@@ -58,7 +58,7 @@ func (r *report) aurora(at string, d Discovery) {
 	switch {
 	case d.DomainName == "":
 		r.wrong(at+".domainName", "is required with provider aurora", "what follows the instance's name and a dot in an instance endpoint")
-	case strings.HasPrefix(d.DomainName, ".") || strings.ContainsAny(d.DomainName, " /@,:"):
+	case !domainName.MatchString(d.DomainName):
 		r.wrong(at+".domainName", "is not a domain", "what follows the instance's name and a dot in an instance endpoint")
 	}
 }
