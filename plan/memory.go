@@ -61,7 +61,7 @@ func (m Memory) next(saw Observation, r Rules) Memory {
 	case saw.Topology.Trusted() && (m.records == nil || !at.Equal(m.at)):
 		m.doubts = 0
 		m.at = at
-		m.records = m.count(saw.Topology.Instances, saw.Declared.State.Members, tally{at: at, window: saw.Window, rules: &r})
+		m.records = m.count(saw.Topology.Instances, saw.Declared.State.Members, tally{at: at, window: saw.Window, writer: saw.Declared.State.Writer, rules: &r})
 	}
 	return m
 }
@@ -99,8 +99,12 @@ func (m Memory) count(seen []discovery.Instance, declared []Member, t tally) []r
 type tally struct {
 	at     time.Time
 	window bool
+	writer string // declared
 	rules  *Rules
 }
+
+// reader reports whether m serves readers: a writer that fails is no flapping reader.
+func (t tally) reader(m *Member) bool { return m.Out == In && m.Name != t.writer }
 
 // away counts the observation for a member that is not in it.
 func (t tally) away(r record, m *Member) record {
@@ -109,7 +113,7 @@ func (t tally) away(r record, m *Member) record {
 	}
 	r.absent++
 	r.good, r.bad = 0, 0
-	if m.Out == In && r.gone(*t.rules, t.at) && r.struck.Before(r.absentSince) {
+	if t.reader(m) && r.gone(*t.rules, t.at) && r.struck.Before(r.absentSince) {
 		r.strike(t.at)
 	}
 	return r
@@ -147,7 +151,7 @@ func (t tally) probe(r *record, i *discovery.Instance, m *Member) {
 	}
 	r.good = 0
 	r.bad++
-	if r.bad == t.rules.FailureThreshold && m.Out == In {
+	if r.bad == t.rules.FailureThreshold && t.reader(m) {
 		r.strike(t.at)
 	}
 }

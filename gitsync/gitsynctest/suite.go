@@ -43,7 +43,7 @@ func Run(t *testing.T, newBed func(t *testing.T) Bed) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBed(t)
 			c.test(t, b)
-			if b.git(t, "for-each-ref", "refs/heads/main") != "" {
+			if b.Repo.Tip("main") != "" {
 				b.sound(t)
 			}
 		})
@@ -102,7 +102,7 @@ func unbornBranch(t *testing.T, b Bed) {
 		t.Fatalf("reads as %+v", base)
 	}
 	r := publish(t, p, write("a", "first", put("x", "1\n")))[0]
-	if len(r.Commits) != 1 || r.Head != r.Commits[0] || b.git(t, "rev-parse", "main") != r.Head {
+	if len(r.Commits) != 1 || r.Head != r.Commits[0] || b.Repo.Tip("main") != r.Head {
 		t.Errorf("receipt is %+v", r)
 	}
 	if got := b.git(t, "log", "--format=%P", "main"); got != "" {
@@ -136,7 +136,7 @@ func equalTree(t *testing.T, b Bed) {
 			t.Fatalf("made %v", r)
 		}
 	}
-	if r := publish(t, b.New(t), e)[0]; len(r.Commits) != 0 || r.Head != b.git(t, "rev-parse", "main") {
+	if r := publish(t, b.New(t), e)[0]; len(r.Commits) != 0 || r.Head != b.Repo.Tip("main") {
 		t.Errorf("another process got %+v", r)
 	}
 	if b.count(t) != "2" || b.Pushes() != pushes {
@@ -384,7 +384,7 @@ func refusedPaths(t *testing.T, b Bed) {
 		"file": gitserver.Text("f\n"), "a/dir/x": gitserver.Text("x\n"),
 		".gitattributes": gitserver.Text("*.secret filter=git-crypt\n*.bat eol=crlf\n"),
 	})
-	before := b.git(t, "rev-parse", "main")
+	before := b.Repo.Tip("main")
 	edits := map[string]gitsync.Edit{
 		"up and out": write("a", "m", put("../x", "")), "absolute": write("a", "m", put("/x", "")),
 		"git's own": write("a", "m", put(".git/config", "")), "git's own, disguised": write("a", "m", put("sub/.GIT. /config", "")),
@@ -415,7 +415,7 @@ func refusedPaths(t *testing.T, b Bed) {
 			t.Errorf("%s: the error is %v", names[i], r.Err)
 		}
 	}
-	if after := b.git(t, "rev-parse", "main"); after != before {
+	if after := b.Repo.Tip("main"); after != before {
 		t.Errorf("the branch has moved:\n%s", b.git(t, "log", "-p", before+".."+after))
 	}
 }
