@@ -74,7 +74,7 @@ func (c CheckCmd) Run(std *Stdio) error {
 		return err
 	}
 	if v.errors() > 0 {
-		return &Exit{Code: ExitDiffers}
+		return &ExitError{Code: ExitDiffers}
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func (o prospect) verdict(exitCode bool) error {
 	case first.Plan.Action == plan.Hold:
 		return exitf(ExitRefused, "", "deciding: held for a person: %s", reasonsText(first.Plan.Reasons))
 	case exitCode && !first.empty():
-		return &Exit{Code: ExitDiffers}
+		return &ExitError{Code: ExitDiffers}
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func openStage(ctx context.Context, dir string) (s *stage, err error) {
 			s.close()
 		}
 	}()
-	if err := s.serve(); err != nil {
+	if err := s.serve(ctx); err != nil {
 		return s, err
 	}
 	if err := os.WriteFile(s.clusterFile(), fmt.Appendf(nil, demoFile, s.url), 0o644); err != nil {
@@ -156,16 +156,17 @@ func (s *stage) loop(ctx context.Context) {
 }
 
 // serve makes the bare repository and serves it on loopback.
-func (s *stage) serve() error {
+func (s *stage) serve(ctx context.Context) error {
 	if err := githttp.Init(s.repository(), "main"); err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	var loopback net.ListenConfig
+	listener, err := loopback.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return fmt.Errorf("serving the demo's repository: %w", err)
 	}
 	s.url = "http://" + listener.Addr().String()
-	s.server = &http.Server{Handler: githttp.New(s.repository())}
+	s.server = &http.Server{Handler: githttp.New(s.repository()), ReadHeaderTimeout: actTime}
 	s.wg.Go(func() {
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.events <- Event{Kind: GitFailed, Err: err}

@@ -12,7 +12,7 @@ import (
 )
 
 const stayHelp = `
-It goes on. Type a command, then watch:
+It goes on, with the repository at %s. Type a command, then watch:
   status            who is what
   add NAME          a new reader
   remove NAME       delete an instance
@@ -27,7 +27,7 @@ It goes on. Type a command, then watch:
 
 // stay takes commands until quit, the end of input or an interrupt.
 func (p *play) stay(ctx context.Context, in io.Reader) error {
-	fmt.Fprintf(p.out, stayHelp, faultNames())
+	fmt.Fprintf(p.out, stayHelp, p.url, faultNames())
 	lines := make(chan string)
 	go func() { // ends with the input, at the latest with the process
 		defer close(lines)

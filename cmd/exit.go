@@ -14,19 +14,19 @@ const (
 	ExitUsage       = 2 // the command line or an input file is not usable
 	ExitUntrusted   = 3 // the topology is in doubt: nothing was decided, nothing written
 	ExitRefused     = 4 // refused until a person acts
-	ExitUnreachable = 5 // a database or a remote could not be reached
+	ExitUnreachable = 5 // the Git remote could not be reached; databases that cannot be are a doubt
 )
 
-// Exit is an error with an exit code and, where one thing is certain to help,
-// a hint. An Exit without an error is a silent code: what there was to say is
+// ExitError is an error with an exit code and, where one thing is certain to help,
+// a hint. One without an error is a silent code: what there was to say is
 // on standard output already.
-type Exit struct {
+type ExitError struct {
 	Code int
 	Err  error
 	Hint string
 }
 
-func (e *Exit) Error() string {
+func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit %d", e.Code)
 	}
@@ -34,11 +34,11 @@ func (e *Exit) Error() string {
 }
 
 // Unwrap returns the cause.
-func (e *Exit) Unwrap() error { return e.Err }
+func (e *ExitError) Unwrap() error { return e.Err }
 
-// exitf makes an Exit with a code, a hint ("" for none) and a cause.
+// exitf makes an ExitError with a code, a hint ("" for none) and a cause.
 func exitf(code int, hint, format string, args ...any) error {
-	return &Exit{Code: code, Err: fmt.Errorf(format, args...), Hint: hint}
+	return &ExitError{Code: code, Err: fmt.Errorf(format, args...), Hint: hint}
 }
 
 // report writes err for people and returns its exit code.
@@ -46,9 +46,9 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	exit, ok := errors.AsType[*Exit](err)
+	exit, ok := errors.AsType[*ExitError](err)
 	if !ok {
-		exit = &Exit{Code: ExitUsage, Err: err}
+		exit = &ExitError{Code: ExitUsage, Err: err}
 	}
 	if exit.Err == nil {
 		return exit.Code

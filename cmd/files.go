@@ -16,9 +16,10 @@ import (
 // exist is an empty one: a cluster with no tree yet.
 func readDir(dir string) (gitsync.Base, error) {
 	base := gitsync.Base{Files: gitsync.Files{}}
-	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
+	root := os.DirFS(dir)
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && name == dir:
+		case errors.Is(err, fs.ErrNotExist) && name == ".":
 			return fs.SkipAll
 		case err != nil:
 			return err
@@ -26,27 +27,17 @@ func readDir(dir string) (gitsync.Base, error) {
 			return fs.SkipDir
 		case entry.IsDir():
 			return nil
+		case !entry.Type().IsRegular():
+			base.Odd = append(base.Odd, name)
+			return nil
 		}
-		return readInto(&base, dir, name, entry)
+		base.Files[name], err = fs.ReadFile(root, name)
+		return err
 	})
 	if err != nil {
 		return base, fmt.Errorf("reading %s: %w", dir, err)
 	}
 	return base, nil
-}
-
-func readInto(base *gitsync.Base, dir, name string, entry fs.DirEntry) error {
-	rel, err := filepath.Rel(dir, name)
-	if err != nil {
-		return err
-	}
-	rel = filepath.ToSlash(rel)
-	if !entry.Type().IsRegular() {
-		base.Odd = append(base.Odd, rel)
-		return nil
-	}
-	base.Files[rel], err = os.ReadFile(name)
-	return err
 }
 
 // writeDir brings dir to what a change says: files first, then what is gone,

@@ -70,7 +70,7 @@ func (f TreeFlag) base(ctx context.Context, d declaration) (gitsync.Base, error)
 // readRepository reads the remote; what is not the declaration's fault is unreachable.
 func readRepository(ctx context.Context, d declaration) (gitsync.Base, error) {
 	base, err := readRemote(ctx, d)
-	if _, known := errors.AsType[*Exit](err); err == nil || known {
+	if _, known := errors.AsType[*ExitError](err); err == nil || known {
 		return base, err
 	}
 	return base, exitf(ExitUnreachable, "add --tree DIR to compare with a checkout", "reading %s: %w", d.Dir(), err)
