@@ -130,6 +130,17 @@ var restStories = []telling{
 		then again
 		then publish scale: overlay-added z
 		git 5: a | ` + names("b", 17) + ` | y1=missing z=unproven`},
+	{"neither who is seen again makes way, nor an overlay with a person's file", `
+		sees a:writer ` + readers("b", 17) + ` y1:reader y2:reader
+		sees 3x a:writer ` + readers("b", 17) + ` y1:reader
+		sees 3x a:writer ` + readers("b", 17) + `
+		then publish membership: gone y1
+		pinned y1
+		sees a:writer ` + readers("b", 17) + ` y2:reader/timeout z:reader
+		then hold: no-slot z; proving y2
+		pinned none
+		sees a:writer ` + readers("b", 17) + ` y2:reader/timeout z:reader
+		then publish scale: slot-retired y1; proving y2`},
 	{"when no slot can be had, the others go on", `
 		sees a:writer ` + readers("b", 19) + `
 		sees a:writer ` + readers("b", 19) + ` z:reader
