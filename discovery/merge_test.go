@@ -64,8 +64,8 @@ func auroraStories(t testing.TB) []story {
 		},
 		{
 			"a row is old after 300 s, not before",
-			aurora(t, "w1 writer: w1:M@null r1:R@300s r2:R@300001ms", "r1 reader: w1:M@1s r1:R@null"),
-			"r1=reader w1=writer; notes: stale-row r2",
+			aurora(t, "w1 writer: w1:M@null r1:R@300s r2:R@300001ms"),
+			"r1=reader(not-asked) w1=writer; notes: stale-row r2, no-answer r1",
 		},
 		{
 			"an old row of somebody whom another view has fresh is not worth a word",
@@ -89,7 +89,7 @@ func auroraStories(t testing.TB) []story {
 		},
 		{
 			"B21 the reader endpoint may lead where it likes",
-			aurora(t, "w1 reader: w1:R@null w2:M@1s", "w2 writer: w1:R@1s w2:M@null", "reader-endpoint w2 writer: w1:R@1s w2:M@null"),
+			aurora(t, "w1 reader: w1:R@null w2:M@1s", "w2 writer: w1:R@1s w2:M@null", "reader-endpoint w1 reader: w1:R@null w2:M@1s"),
 			"w1=reader w2=writer",
 		},
 		{
@@ -160,6 +160,11 @@ func partialViews(t testing.TB) []story {
 		{
 			"promoted, and the old writer hangs: held while a view still names it currently",
 			aurora(t, "a timeout", "b writer: a:R@4s b:M@null c:R@1s", "c reader: a:M@4s b:R@1s c:R@null"),
+			"a=reader(timeout) b=unknown c=reader; doubts: two-writers a, two-writers b; notes: no-answer a",
+		},
+		{
+			"promoted, and the old writer hangs: 5 s are still currently",
+			aurora(t, "a timeout", "b writer: a:R@6s b:M@null c:R@1s", "c reader: a:M@5000ms b:R@1s c:R@null"),
 			"a=reader(timeout) b=unknown c=reader; doubts: two-writers a, two-writers b; notes: no-answer a",
 		},
 		{
@@ -275,6 +280,21 @@ func twoClaims(t testing.TB) []story {
 			"a=unknown(timeout) b=unknown(timeout) c=reader; doubts: writer-unproven a, writer-unproven b; notes: no-answer a, no-answer b",
 		},
 		{
+			"B03 S02 ages clearly differ, neither answers itself: the newest is the candidate, and unproven",
+			aurora(t, "a timeout", "b timeout", "c reader: a:M@30s b:M@1s c:R@null"),
+			"a=unknown(timeout) b=unknown(timeout) c=reader; doubts: writer-unproven b; notes: no-answer a, no-answer b",
+		},
+		{
+			"B03 more than 5 s is clearly, 5 s is not",
+			aurora(t, "a timeout", "b timeout", "c reader: a:M@6s b:M@1s c:R@null", "d reader: a:M@6001ms b:M@1s d:R@null"),
+			"a=unknown(timeout) b=unknown(timeout) c=reader d=reader; doubts: writer-unproven a, writer-unproven b; notes: no-answer a, no-answer b",
+		},
+		{
+			"B03 an age below zero is not newer than now",
+			aurora(t, "a timeout", "b timeout", "c reader: a:M@-4s b:M@4s c:R@null"),
+			"a=unknown(timeout) b=unknown(timeout) c=reader; doubts: writer-unproven a, writer-unproven b; notes: no-answer a, no-answer b",
+		},
+		{
 			"B03 two claims of the same age, one answers for itself and the other not at all",
 			aurora(t, "a writer: a:M@null b:M@1s", "b timeout"),
 			"a=unknown b=unknown(timeout); doubts: two-writers a, two-writers b; notes: no-answer b",
@@ -308,6 +328,31 @@ func twoClaims(t testing.TB) []story {
 			"both claim it, every other view names a third",
 			aurora(t, "a writer: a:M@null c:R@1s", "b writer: b:M@null c:R@1s", "c reader: d:M@1s c:R@null", "d reader: d:R@null d2:R@1s"),
 			"a=unknown b=unknown c=reader d=reader d2=reader(not-asked); doubts: two-writers a, two-writers b; notes: no-answer d2",
+		},
+		{
+			"both claim it, another view names one of them and clearly later than the other",
+			aurora(t, "a writer: a:M@null c:R@1s", "b writer: b:M@null c:R@1s", "c reader: a:M@30s b:M@1s c:R@null"),
+			"a=unknown b=writer c=reader; notes: stale-claim a",
+		},
+		{
+			"both claim it, another view names both",
+			aurora(t, "a writer: a:M@null c:R@1s", "b writer: b:M@null c:R@1s", "c reader: a:M@6s b:M@2s c:R@null"),
+			"a=unknown b=unknown c=reader; doubts: two-writers a, two-writers b",
+		},
+		{
+			"both claim it, another view names one that is away",
+			aurora(t, "a writer: a:M@null c:R@1s", "b writer: b:M@null c:R@1s", "c reader: x:M@1s c:R@null", "x unreachable"),
+			"a=unknown b=unknown c=reader x=unknown(unreachable); doubts: two-writers a, two-writers b; notes: no-answer x",
+		},
+		{
+			"three claim it, the other views name two of them",
+			aurora(t, "a writer: a:M@null", "b writer: b:M@null", "c writer: c:M@null", "d reader: a:M@1s d:R@null", "e reader: b:M@1s e:R@null"),
+			"a=unknown b=unknown c=unknown d=reader e=reader; doubts: two-writers a, two-writers b, two-writers c",
+		},
+		{
+			"both claim it, and whom the loser names besides itself does not count",
+			aurora(t, "a writer: a:M@null x:M@1s", "b writer: a:R@9s b:M@null c:R@1s x:R@1s", "c reader: b:M@1s c:R@null", "x timeout"),
+			"a=unknown b=writer c=reader x=reader(timeout); notes: stale-claim a, no-answer x",
 		},
 		{
 			"what only the loser's view lists is not there",

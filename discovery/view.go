@@ -47,9 +47,6 @@ func (j *judge) read(a Answer) *witness {
 		}
 	}
 	w.flaws = flaws(w.Name, w.rows)
-	if len(w.flaws) > 0 {
-		w.rows = nil
-	}
 	w.rows = slices.DeleteFunc(w.rows, func(r Row) bool { return j.isForeign(r.ServerID) })
 	return w
 }
