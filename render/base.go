@@ -289,8 +289,13 @@ func secretSource(nameKey string, p clusters.PgBouncer, file string) map[string]
 	}
 }
 
+// setting is a value as drawIni writes it.
+func setting(p clusters.PgBouncer, key string) string {
+	return strings.TrimSpace(string(p.Config.PgBouncer[key]))
+}
+
 func authFile(p clusters.PgBouncer) (string, error) {
-	file := path.Clean(string(p.Config.PgBouncer["auth_file"]))
+	file := path.Clean(setting(p, "auth_file"))
 	if err := mountable(path.Dir(file)); err != nil {
 		return "", fmt.Errorf("auth_file %s: %w", file, err)
 	}
@@ -305,7 +310,7 @@ func authFile(p clusters.PgBouncer) (string, error) {
 func writableDirs(p clusters.PgBouncer) ([]string, error) {
 	var dirs []string
 	for _, key := range []string{"logfile", "pidfile", "unix_socket_dir"} {
-		value := string(p.Config.PgBouncer[key])
+		value := setting(p, key)
 		if value == "" || strings.HasPrefix(value, "@") { // an abstract socket has no directory
 			continue
 		}

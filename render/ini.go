@@ -56,8 +56,8 @@ const unionKey = "ignore_startup_parameters"
 // alwaysIgnored is sent by most drivers.
 const alwaysIgnored = "extra_float_digits"
 
-// globalOnly are settings that the Deployment or a Service follows: one value for all instances.
-var globalOnly = []string{"auth_file", "listen_addr", "listen_port", "pidfile"}
+// globalOnly are settings that base/ or a Service follows: one value for all instances.
+var globalOnly = []string{"auth_file", "listen_addr", "listen_port", "logfile", "pidfile", "unix_socket_dir"}
 
 // forced points a database at the instance, whatever was written.
 func forced(m plan.Member) settings {

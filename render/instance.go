@@ -65,7 +65,7 @@ func sources(p clusters.PgBouncer, configMap string) []any {
 		"name":  configMap,
 		"items": []any{map[string]any{"key": iniFile, "path": iniFile}},
 	}}}
-	file := path.Clean(string(p.Config.PgBouncer["auth_file"]))
+	file := path.Clean(setting(p, "auth_file"))
 	if path.Dir(file) == etcDir {
 		list = append(list, map[string]any{"secret": secretSource("name", p, path.Base(file))})
 	}

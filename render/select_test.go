@@ -110,7 +110,7 @@ func drawnSelectors(t interface{ Fatal(...any) }, tree render.Tree) map[string]m
 // A failover touches two files, and nothing else that is drawn depends on roles.
 func TestAFailoverChangesOnlyServicesAndTopology(t *testing.T) {
 	c := load(t, "")
-	rapid.Check(t, func(t *rapid.T) {
+	failover := rapid.Custom(func(t *rapid.T) [2]plan.State {
 		before := anyState(t)
 		after := before
 		after.Epoch++
@@ -119,14 +119,14 @@ func TestAFailoverChangesOnlyServicesAndTopology(t *testing.T) {
 		for i := range after.Members {
 			after.Members[i].Out = plan.Out(rapid.IntRange(0, 5).Draw(t, "out"))
 		}
-		a, errA := render.Draw(c, before, render.Given{})
-		b, errB := render.Draw(c, after, render.Given{})
-		sw, errSwitch := render.DrawSwitch(c, after, render.Given{})
-		if errA != nil || errB != nil || errSwitch != nil {
-			t.Fatal(errA, errB, errSwitch)
-		}
-		if len(sw) != 2 {
-			t.Errorf("a switch draws %d files", len(sw))
+		return [2]plan.State{before, after}
+	})
+	for seed := range 25 {
+		states := failover.Example(seed)
+		a, b := draw(t, c, states[0]), draw(t, c, states[1])
+		sw, err := render.DrawSwitch(c, states[1], render.Given{})
+		if err != nil || len(sw) != 2 {
+			t.Fatalf("a switch draws %d files, %v", len(sw), err)
 		}
 		for name := range sw {
 			if string(sw[name]) != string(b[name]) {
@@ -136,7 +136,7 @@ func TestAFailoverChangesOnlyServicesAndTopology(t *testing.T) {
 			delete(b, name)
 		}
 		if diff := cmp.Diff(a, b); diff != "" {
-			t.Errorf("a failover changed more: %s", diff)
+			t.Errorf("seed %d: a failover changed more: %s", seed, diff)
 		}
-	})
+	}
 }

@@ -3,11 +3,13 @@ package build_test
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -25,35 +27,54 @@ type bed struct {
 	cluster clusters.Cluster
 	state   plan.State
 	files   map[string][]byte
+	built   []byte // of files; nil when they were changed
 }
 
 // beds are the golden trees of the package render.
 func beds(t testing.TB) []bed {
 	t.Helper()
-	names, err := filepath.Glob("../testdata/*.txtar")
-	if err != nil || len(names) == 0 {
+	list, err := readBeds()
+	if err != nil || len(list) == 0 {
 		t.Fatalf("no golden trees: %v", err)
+	}
+	return list
+}
+
+// readBeds reads, and builds, once for all tests: nobody changes a bed's own maps.
+var readBeds = sync.OnceValues(func() ([]bed, error) {
+	names, err := filepath.Glob("../testdata/*.txtar")
+	if err != nil {
+		return nil, err
 	}
 	var list []bed
 	for _, n := range names {
-		archive, err := txtar.ParseFile(n)
+		b, err := readBed(n)
 		if err != nil {
-			t.Fatal(err)
-		}
-		b := bed{name: strings.TrimSuffix(filepath.Base(n), ".txtar"), files: map[string][]byte{}}
-		for _, f := range archive.Files {
-			name := strings.TrimPrefix(strings.TrimPrefix(f.Name, "in/"), "out/")
-			b.files[name] = f.Data // out/topology.yaml comes after in/topology.yaml
-		}
-		if b.cluster, err = clusters.Load("cluster.yaml", b.files["cluster.yaml"]); err != nil {
-			t.Fatal(err)
-		}
-		if b.state, err = render.ReadBack(b.files); err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("%s: %w", n, err)
 		}
 		list = append(list, b)
 	}
-	return list
+	return list, nil
+})
+
+func readBed(file string) (bed, error) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		return bed{}, err
+	}
+	b := bed{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), files: map[string][]byte{}}
+	for _, f := range archive.Files {
+		name := strings.TrimPrefix(strings.TrimPrefix(f.Name, "in/"), "out/")
+		b.files[name] = f.Data // out/topology.yaml comes after in/topology.yaml
+	}
+	if b.cluster, err = clusters.Load("cluster.yaml", b.files["cluster.yaml"]); err != nil {
+		return bed{}, err
+	}
+	if b.state, err = render.ReadBack(b.files); err != nil {
+		return bed{}, err
+	}
+	b.built, err = new(build.Builder).Build(b.files)
+	return b, err
 }
 
 // golden is one of them, free to be changed.
@@ -71,7 +92,7 @@ func golden(t testing.TB, name string) bed {
 // edit replaces text in one file; the text must be there.
 func (b bed) edit(t testing.TB, file, old, changed string) bed {
 	t.Helper()
-	b.files = maps.Clone(b.files)
+	b.files, b.built = maps.Clone(b.files), nil
 	if !bytes.Contains(b.files[file], []byte(old)) {
 		t.Fatalf("%s has no %q", file, old)
 	}
@@ -81,7 +102,7 @@ func (b bed) edit(t testing.TB, file, old, changed string) bed {
 
 // with adds files of a person's.
 func (b bed) with(files map[string]string) bed {
-	b.files = maps.Clone(b.files)
+	b.files, b.built = maps.Clone(b.files), nil
 	for name, text := range files {
 		b.files[name] = []byte(text)
 	}
@@ -107,6 +128,9 @@ func (b bed) check(t testing.TB) []build.Finding {
 
 func (b bed) build(t testing.TB) []byte {
 	t.Helper()
+	if b.built != nil {
+		return b.built
+	}
 	out, err := new(build.Builder).Build(b.files)
 	if err != nil {
 		t.Fatalf("%s: %v", b.name, err)

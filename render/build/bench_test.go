@@ -23,7 +23,7 @@ func sized(b *testing.B, g bed, cluster string, n int) bed {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g.files = maps.Clone(tree)
+	g.files, g.built = maps.Clone(tree), nil
 	return g
 }
 
