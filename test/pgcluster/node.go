@@ -2,6 +2,7 @@ package pgcluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -173,15 +174,15 @@ func (n *Node) waitAtMost(limit time.Duration, what, sql string) error {
 	ask := &asker{node: n}
 	defer ask.close()
 	for {
-		yes, err := ask.whether(ctx, sql)
-		if yes {
+		err := ask.whether(ctx, sql)
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-n.process.exited:
 			return fmt.Errorf("%s of %s: the server has exited\n%s", what, n.Name, n.logTail())
 		case <-ctx.Done():
-			return fmt.Errorf("%s of %s: not within %s (last error: %v)\n%s", what, n.Name, limit, err, n.logTail())
+			return fmt.Errorf("%s of %s: not within %s (last error: %w)\n%s", what, n.Name, limit, err, n.logTail())
 		case <-pause.C:
 		}
 	}
@@ -194,17 +195,25 @@ type asker struct {
 	conn *pgx.Conn
 }
 
-func (a *asker) whether(ctx context.Context, sql string) (yes bool, err error) {
+// errNotYet is an answer that is false or NULL.
+var errNotYet = errors.New("the answer is no")
+
+// whether returns nil when the answer is true.
+func (a *asker) whether(ctx context.Context, sql string) (err error) {
 	if a.conn == nil {
 		if a.conn, err = a.node.connect(ctx); err != nil {
-			return false, err
+			return err
 		}
 	}
+	var yes *bool
 	if err := a.conn.QueryRow(ctx, sql).Scan(&yes); err != nil {
 		a.close()
-		return false, err
+		return err
 	}
-	return yes, nil
+	if yes == nil || !*yes {
+		return errNotYet
+	}
+	return nil
 }
 
 func (a *asker) close() {

@@ -23,7 +23,7 @@ func (c *Cluster) startTicking() {
 				writer.close()
 				writer = &asker{node: now}
 			}
-			_, _ = writer.whether(ctx, "SELECT true FROM aurora_emu.tick()")
+			_ = writer.whether(ctx, "SELECT true FROM aurora_emu.tick()")
 			select {
 			case <-ctx.Done():
 				return
