@@ -36,7 +36,7 @@
 //  11. A view that is none (rule 3) is a doubt, unless the writer is settled and the node is in recovery: one reader's nonsense does
 //     not stand before a failover. It is that reader's fault then.
 //  12. aurora: the instances are those that the remaining views name, without the views whose writer claim has
-//     lost. postgres: the host list. An instance that did not answer is in, with its fault, and a reader when a view says so.
+//     lost (who is in no other view is not in the topology). postgres: the host list. An instance that did not answer is in, with its fault, and a reader when a view says so.
 //     Only Reader may serve readers: one that lost a claim is Unknown.
 //  13. Metadata adds zone, class and physical identity; deleting only when it is fresh.
 //

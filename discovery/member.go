@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +12,7 @@ const defaultPort = 5432
 
 // weighFlaws is rule 11.
 func (j *judge) weighFlaws() {
-	witnesses := slices.Clone(j.through)
-	for _, w := range j.heard {
-		witnesses = append(witnesses, w)
-	}
-	for _, w := range witnesses {
+	for _, w := range slices.AppendSeq(slices.Clone(j.through), maps.Values(j.heard)) {
 		harmless := j.writer != "" && (w.InRecovery || w.Asked == "")
 		for _, flaw := range w.flaws {
 			if harmless {

@@ -2,6 +2,7 @@ package discovery
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -119,20 +120,10 @@ func identified(a Answer) Answer {
 	return a
 }
 
-// views are the usable views, nobody's twice: a direct one goes before one through a cluster endpoint.
+// views are the usable views.
 func (j *judge) views() []*witness {
-	views := make([]*witness, 0, len(j.heard)+len(j.through))
-	for _, w := range j.heard {
-		if len(w.flaws) == 0 {
-			views = append(views, w)
-		}
-	}
-	for _, w := range j.through {
-		if _, direct := j.heard[w.Name]; !direct && len(w.flaws) == 0 {
-			views = append(views, w)
-		}
-	}
-	return views
+	views := slices.AppendSeq(slices.Clone(j.through), maps.Values(j.heard))
+	return slices.DeleteFunc(views, func(w *witness) bool { return len(w.flaws) > 0 })
 }
 
 // silence lists who did not answer and why, for the end of a sentence.

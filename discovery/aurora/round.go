@@ -12,7 +12,7 @@ const maxAsked = 64
 // round is one observation under way.
 type round struct {
 	observer *Observer
-	ctx      context.Context //nolint:containedctx // a round lives no longer than its context
+	ctx      context.Context // a round lives no longer
 	said     chan discovery.Answer
 	begun    map[string]bool // instances
 	pending  int

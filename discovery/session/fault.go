@@ -102,8 +102,9 @@ func plain(err error) string {
 	}
 	for {
 		next := errors.Unwrap(err)
-		if joined, ok := err.(interface{ Unwrap() []error }); ok && len(joined.Unwrap()) > 0 {
-			next = joined.Unwrap()[0]
+		var several interface{ Unwrap() []error }
+		if errors.As(err, &several) && len(several.Unwrap()) > 0 {
+			next = several.Unwrap()[0] // of several addresses that were tried, the first
 		}
 		if next == nil {
 			return strings.Join(strings.Fields(err.Error()), " ")
