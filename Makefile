@@ -9,7 +9,7 @@ LINT         := $(LINT_DIR)/golangci-lint-$(LINT_VERSION)
 
 # Packages whose tests know -update: they hold the schema, the example tree and
 # the golden files. The schema comes first, the trees are drawn from it.
-UPDATABLE = $(shell grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -r -n1 dirname | sort -u)
+UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo build test deps bench fuzz generate lint fmt
