@@ -36,7 +36,7 @@ func (v *view) checkAttributes(root hash, c Change) error {
 		if err != nil {
 			return err
 		}
-		if why := conversion(rules, parts, content); why != "" {
+		if why := conversion(effective(rules, parts), content); why != "" {
 			return pathFault(full, "has "+why+" in "+attributesFile+": its content would need a conversion that is not done here")
 		}
 	}
@@ -44,7 +44,7 @@ func (v *view) checkAttributes(root hash, c Change) error {
 }
 
 // attributes is the rules for the files of a directory, the weakest first.
-func (v *view) attributes(root hash, dir string) (gitattributes.Matcher, error) {
+func (v *view) attributes(root hash, dir string) ([]gitattributes.MatchAttribute, error) {
 	var rules []gitattributes.MatchAttribute
 	var bad error
 	err := v.eachAttributes(root, dir, func(at string, e entry) {
@@ -63,16 +63,33 @@ func (v *view) attributes(root hash, dir string) (gitattributes.Matcher, error) 
 	if err != nil {
 		return nil, err
 	}
-	return gitattributes.NewMatcher(rules), bad
+	return rules, bad
+}
+
+// effective is what the rules say about a path: a later rule wins over an earlier one. (go-git's own matcher
+// lets the earlier one win.)
+func effective(rules []gitattributes.MatchAttribute, path []string) map[string]gitattributes.Attribute {
+	macros, out := map[string][]gitattributes.Attribute{}, map[string]gitattributes.Attribute{}
+	for _, r := range rules {
+		switch {
+		case r.Pattern == nil:
+			macros[r.Name] = r.Attributes
+		case r.Pattern.Match(path):
+			for _, a := range r.Attributes {
+				if a.IsSet() {
+					for _, m := range macros[a.Name()] {
+						out[m.Name()] = m
+					}
+				}
+				out[a.Name()] = a
+			}
+		}
+	}
+	return out
 }
 
 // conversion names the attribute that would change the content on its way in, "" when none does.
-func conversion(rules gitattributes.Matcher, path []string, content []byte) string {
-	got, _ := rules.Match(path, nil)
-	set := func(name string) (string, bool) {
-		a, ok := got[name]
-		return name, ok && (a.IsSet() || a.IsValueSet())
-	}
+func conversion(got map[string]gitattributes.Attribute, content []byte) string {
 	for _, name := range []string{"filter", "working-tree-encoding"} {
 		if a, ok := got[name]; ok && a.IsValueSet() {
 			return fmt.Sprintf("%s=%s", name, a.Value())
@@ -82,7 +99,7 @@ func conversion(rules gitattributes.Matcher, path []string, content []byte) stri
 		return "eol=crlf"
 	}
 	for _, name := range []string{"text", "eol", "crlf"} {
-		if name, ok := set(name); ok && bytes.Contains(content, []byte("\r\n")) {
+		if a, ok := got[name]; ok && (a.IsSet() || a.IsValueSet()) && bytes.Contains(content, []byte("\r\n")) {
 			return name + " but CRLF line ends"
 		}
 	}

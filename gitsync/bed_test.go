@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/gitsync/githttp"
 	"github.com/poolwright/poolwright/gitsync/gitserver"
 	"github.com/poolwright/poolwright/gitsync/gitsynctest"
 )
@@ -134,4 +138,23 @@ func remove(t testing.TB, path string) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestContractGithttp runs against the server that needs no git.
+func TestContractGithttp(t *testing.T) {
+	t.Parallel()
+	gitsynctest.Run(t, func(t *testing.T) gitsynctest.Bed {
+		_, repo, _ := newRepo(t)
+		var pushes atomic.Int64
+		h := githttp.New(repo.Dir)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/git-receive-pack") {
+				pushes.Add(1)
+			}
+			h.ServeHTTP(w, r)
+		}))
+		t.Cleanup(s.Close)
+		o := gitsync.Options{URL: s.URL}
+		return gitsynctest.Bed{Repo: repo, Pushes: func() int { return int(pushes.Load()) }, New: func(t *testing.T) gitsync.Publisher { return open(t, o) }}
+	})
 }

@@ -173,7 +173,7 @@ func TestC17FailoverJumpsTheQueue(t *testing.T) {
 // TestC19TwoProcesses: two processes, different clusters, the same repository, at once, 50 rounds.
 func TestC19TwoProcesses(t *testing.T) {
 	t.Parallel()
-	_, repo, _ := newRepo(t)
+	repo := must[*gitserver.Repo](t)(gitserver.CreateRepo(t.TempDir(), "example.git"))
 	foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
 	const rounds = 50
 	processes := map[string]*gitsync.Repo{"one": open(t, gitsync.Options{URL: repo.Dir}), "two": open(t, gitsync.Options{URL: repo.Dir})}

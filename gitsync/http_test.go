@@ -31,10 +31,12 @@ func newHTTPBed(t *testing.T, o gitsync.Options) *httpBed {
 	s := serveHTTP(t, root)
 	o.URL = s.HTTP(repo)
 	if o.Sleep == nil {
-		o.Sleep = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+		o.Sleep = noSleep
 	}
 	return &httpBed{s, repo, open(t, o)}
 }
+
+func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func foreign(t testing.TB, repo *gitserver.Repo, files map[string]*gitserver.File) string {
 	t.Helper()
@@ -110,6 +112,7 @@ func TestConnectionIsKeptWithChunkedAnswers(t *testing.T) {
 // TestTrap10StatusSaysWhatToDo: each status is the error a caller branches on.
 func TestTrap10StatusSaysWhatToDo(t *testing.T) {
 	t.Parallel()
+	b, n := newHTTPBed(t, gitsync.Options{}), 0
 	for _, c := range []struct {
 		status int
 		header string
@@ -131,8 +134,6 @@ func TestTrap10StatusSaysWhatToDo(t *testing.T) {
 	} {
 		for _, when := range []string{http.MethodGet, http.MethodPost} {
 			t.Run(fmt.Sprintf("%d %s on %s", c.status, c.header, when), func(t *testing.T) {
-				t.Parallel()
-				b := newHTTPBed(t, gitsync.Options{Tries: 2})
 				b.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 					if r.Method != when {
 						return false
@@ -144,16 +145,18 @@ func TestTrap10StatusSaysWhatToDo(t *testing.T) {
 					_, _ = w.Write([]byte(c.body))
 					return true
 				})
-				for _, do := range []func() error{
-					func() error { _, err := b.git.Read(t.Context(), "a"); return err },
-					func() error { _, err := b.git.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")}); return err },
-				} {
-					if err := do(); !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				p := open(t, gitsync.Options{URL: b.HTTP(b.repo), Tries: 2, Sleep: noSleep})
+				n++
+				edit := []gitsync.Edit{write("a", "x", fmt.Sprint(n))}
+				_, read := p.Read(t.Context(), "a")
+				_, publish := p.Publish(t.Context(), edit)
+				for _, err := range []error{read, publish} {
+					if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
 						t.Errorf("the error is %v, want %v with %q", err, c.want, c.text)
 					}
 				}
 				b.Intercept(nil)
-				publishOne(t, b.git, write("a", "x", "1\n")) // the next good moment continues
+				publishOne(t, p, edit[0]) // the next good moment continues
 			})
 		}
 	}
@@ -244,7 +247,7 @@ func TestTrap5AnswerIsLost(t *testing.T) {
 			if len(r.Commits) != 1 || r.Commits[0] != ours {
 				t.Errorf("receipt is %+v, on the branch is %s", r, ours)
 			}
-			if r.Head != git(t, b.repo, "rev-parse", "main") {
+			if r.Head != b.repo.Tip("main") {
 				t.Errorf("head is %s", r.Head)
 			}
 		})
@@ -263,7 +266,7 @@ func TestTrap5PushIsLost(t *testing.T) {
 		return false
 	})
 	r := publishOne(t, b.git, write("a", "x", "1\n"))
-	if len(r.Commits) != 1 || git(t, b.repo, "rev-parse", "main") != r.Commits[0] {
+	if len(r.Commits) != 1 || b.repo.Tip("main") != r.Commits[0] {
 		t.Errorf("receipt is %+v", r)
 	}
 }

@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,32 +22,37 @@ func parseLocation(s string) (location, error) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	switch {
 	case s == "":
-		return location{}, fmt.Errorf("the repository URL is empty")
+		return location{}, errors.New("the repository URL is empty")
 	case ok && scheme == "file":
 		return location{scheme: scheme, path: rest}, nil
 	case ok:
 		return parseURL(s)
 	}
 	if host, path, ok := strings.Cut(s, ":"); ok && !strings.Contains(host, "/") {
-		user, host, _ := cutUser(host)
+		user, host, named := cutUser(host)
+		if !named && strings.Contains(path, "@") { // user:password@host
+			return location{}, errSecret
+		}
 		return sshLocation(user, host, path)
 	}
 	return location{scheme: "file", path: s}, nil
 }
 
+var errSecret = errors.New("the repository URL carries a user or password: give them as credentials")
+
 func parseURL(s string) (location, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		return location{}, fmt.Errorf("the repository URL cannot be read") // its text may hold a secret
+		return location{}, errors.New("the repository URL cannot be read") // its text may hold a secret
 	}
 	_, secret := u.User.Password()
 	switch {
 	case secret || u.User != nil && u.Scheme != "ssh":
-		return location{}, fmt.Errorf("the repository URL carries a user or password: give them as credentials")
+		return location{}, errSecret
 	case u.RawQuery != "" || u.Fragment != "":
-		return location{}, fmt.Errorf("the repository URL carries a query or a fragment")
+		return location{}, errors.New("the repository URL carries a query or a fragment")
 	case u.Host == "":
-		return location{}, fmt.Errorf("the repository URL names no host")
+		return location{}, errors.New("the repository URL names no host")
 	case u.Scheme == "http" || u.Scheme == "https":
 		return location{scheme: u.Scheme, host: u.Host, path: strings.TrimSuffix(u.Path, "/")}, nil
 	case u.Scheme == "ssh":
@@ -66,8 +72,8 @@ func sshLocation(user, host, path string) (location, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		host = net.JoinHostPort(strings.Trim(host, "[]"), "22")
 	}
-	if path == "" || strings.HasPrefix(host, "-") || strings.HasPrefix(path, "-") {
-		return location{}, fmt.Errorf("the repository URL names no host or path")
+	if path == "" || strings.ContainsAny(host, "@/ ") || strings.HasPrefix(host, "-") || strings.HasPrefix(path, "-") {
+		return location{}, errors.New("the repository URL names no host or path")
 	}
 	return location{scheme: "ssh", host: host, user: user, path: path}, nil
 }

@@ -227,7 +227,7 @@ func TestMergesInTheLog(t *testing.T) {
 	t.Parallel()
 	b := newHTTPBed(t, gitsync.Options{})
 	publishOne(t, b.git, write("a", "x", "1\n"))
-	base := git(t, b.repo, "rev-parse", "main")
+	base := b.repo.Tip("main")
 	tree := git(t, b.repo, "rev-parse", "main^{tree}")
 	side := git(t, b.repo, "commit-tree", tree, "-p", base, "-m", "Revert \"write x\"\n\nThis reverts commit "+base+".")
 	merge := git(t, b.repo, "commit-tree", tree, "-p", base, "-p", side, "-m", "Merge pull request #1")
@@ -246,7 +246,7 @@ func TestManyCommitsAtOnce(t *testing.T) {
 	for n := range 30 {
 		foreign(t, b.repo, map[string]*gitserver.File{fmt.Sprintf("d/%d", n): gitserver.Text(fmt.Sprint(n))})
 	}
-	if r := publishOne(t, b.git, write("a", "x", "2\n")); r.Commits[0] != git(t, b.repo, "rev-parse", "main") {
+	if r := publishOne(t, b.git, write("a", "x", "2\n")); r.Commits[0] != b.repo.Tip("main") {
 		t.Errorf("receipt is %+v", r)
 	}
 	if got := git(t, b.repo, "rev-list", "--count", "main"); got != "33" {

@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -50,6 +51,9 @@ func readPack(r io.Reader, limit int64) (*received, error) {
 
 // index parses the whole pack once, which computes every object's name from its content.
 func (p *received) index() error {
+	if err := p.plausible(); err != nil {
+		return err
+	}
 	idx, seen := new(idxfile.Writer), &census{}
 	parser, err := packfile.NewParser(packfile.NewScanner(p.src), idx, seen)
 	if err != nil {
@@ -67,6 +71,23 @@ func (p *received) index() error {
 		return err
 	}
 	p.pack = packfile.NewPackfileWithCache(index, nil, p.src, cache.NewObjectLRU(deltaCache), 0)
+	return nil
+}
+
+const (
+	packHead  = 12 // "PACK", version, number of objects
+	leastSize = 8  // of an object in a pack
+)
+
+// plausible checks the number of objects that a pack claims, for which memory is reserved, against its size.
+func (p *received) plausible() error {
+	var head [packHead]byte
+	if _, err := p.src.ReadAt(head[:], 0); err != nil {
+		return io.ErrUnexpectedEOF
+	}
+	if n := binary.BigEndian.Uint32(head[8:]); int64(n)*leastSize > p.size {
+		return fmt.Errorf("%d objects in %d bytes", n, p.size)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,25 +24,47 @@ type Repo struct {
 }
 
 // CreateRepo makes an empty bare repository whose HEAD is main, as a forge keeps one: it hands out objects by
-// name and filters.
+// name and filters. It is written directly: git init would copy templates, and tests make hundreds.
 func CreateRepo(root, name string) (*Repo, error) {
 	r := &Repo{Dir: filepath.Join(root, filepath.FromSlash(name)), Name: name}
-	if _, err := run("", "init", "-q", "--bare", "-b", "main", r.Dir); err != nil {
-		return nil, err
-	}
-	return r, r.Config("http.receivepack=true", "uploadpack.allowFilter=true", "uploadpack.allowAnySHA1InWant=true",
-		"gc.auto=0", "receive.autogc=false", "core.fsync=none")
-}
-
-// Config sets settings, each "key=value".
-func (r *Repo) Config(settings ...string) error {
-	for _, s := range settings {
-		k, v, _ := strings.Cut(s, "=")
-		if _, err := r.Git("config", k, v); err != nil {
-			return err
+	for _, dir := range []string{"objects", "refs/heads"} {
+		if err := os.MkdirAll(filepath.Join(r.Dir, dir), 0o755); err != nil { //nolint:gosec // a test's repository
+			return nil, err
 		}
 	}
-	return nil
+	if err := os.WriteFile(filepath.Join(r.Dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600); err != nil {
+		return nil, err
+	}
+	return r, r.Config("core.repositoryformatversion=0", "core.bare=true", "core.fsync=none", "http.receivepack=true",
+		"uploadpack.allowFilter=true", "uploadpack.allowAnySHA1InWant=true", "gc.auto=0", "receive.autogc=false")
+}
+
+// Config sets settings, each "section.key=value" or "section.sub.section.key=value".
+func (r *Repo) Config(settings ...string) error {
+	var text strings.Builder
+	for _, s := range settings {
+		key, value, _ := strings.Cut(s, "=")
+		section, rest, _ := strings.Cut(key, ".")
+		if i := strings.LastIndex(rest, "."); i >= 0 {
+			section, rest = section+` "`+rest[:i]+`"`, rest[i+1:]
+		}
+		fmt.Fprintf(&text, "[%s]\n\t%s = %s\n", section, rest, value)
+	}
+	f, err := os.OpenFile(filepath.Join(r.Dir, "config"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text.String())
+	return errors.Join(err, f.Close())
+}
+
+// Tip is the commit of a branch, "" when it does not exist.
+func (r *Repo) Tip(branch string) string {
+	if b, err := os.ReadFile(filepath.Join(r.Dir, "refs/heads", filepath.FromSlash(branch))); err == nil {
+		return strings.TrimSpace(string(b))
+	}
+	tip, _ := r.Git("rev-parse", "--verify", "-q", "refs/heads/"+branch) // packed, or none
+	return tip
 }
 
 // Git runs git in the repository and returns what it prints, trimmed.
@@ -68,7 +91,7 @@ func (r *Repo) Commit(branch, message string, files map[string]*File) (string, e
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit refs/heads/%s\ncommitter Somebody <somebody@example.com> 1700000000 +0000\n", branch)
 	fmt.Fprintf(&b, "data %d\n%s\n", len(message), message)
-	if _, err := r.Git("rev-parse", "--verify", "-q", "refs/heads/"+branch); err == nil {
+	if r.Tip(branch) != "" {
 		fmt.Fprintf(&b, "from refs/heads/%s^0\n", branch)
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
@@ -85,7 +108,7 @@ func (r *Repo) Commit(branch, message string, files map[string]*File) (string, e
 	if err := r.Import(strings.NewReader(b.String())); err != nil {
 		return "", err
 	}
-	return r.Git("rev-parse", "refs/heads/"+branch)
+	return r.Tip(branch), nil
 }
 
 // Text is a plain file.
