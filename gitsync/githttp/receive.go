@@ -20,8 +20,8 @@ func (s *Server) receive(store storer.Storer, in io.Reader, out io.Writer) error
 	if err := req.Decode(in); err != nil {
 		return fmt.Errorf("reading the push: %w", err)
 	}
-	s.pushing.Lock()
-	defer s.pushing.Unlock()
+	s.moving.Lock()
+	defer s.moving.Unlock()
 	status := packp.NewReportStatus()
 	status.UnpackStatus = "ok"
 	if err := unpack(store, req); err != nil {

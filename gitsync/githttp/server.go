@@ -33,9 +33,10 @@ func Init(dir, branch string) error {
 // Server answers for one repository. It is an http.Handler for
 // /info/refs, /git-upload-pack and /git-receive-pack.
 type Server struct {
-	dir     string
-	pushing sync.Mutex
-	mux     *http.ServeMux
+	dir string
+	// moving is held while a ref is written, which go-git does in place, and while refs are read.
+	moving sync.RWMutex
+	mux    *http.ServeMux
 }
 
 // New returns a server for the bare repository in dir.
@@ -93,7 +94,9 @@ func (s *Server) advertise(w http.ResponseWriter, r *http.Request) {
 	defer store.Close()
 	adv := packp.NewAdvRefs()
 	adv.Prefix = [][]byte{[]byte("# service=" + service), {}}
+	s.moving.RLock()
 	err := errors.Join(abilities(service, adv.Capabilities), refs(store, adv))
+	s.moving.RUnlock()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -108,7 +111,7 @@ func abilities(service string, list *capability.List) error {
 	if service == "git-upload-pack" {
 		able = []capability.Capability{
 			capability.OFSDelta, capability.Sideband64k, capability.NoProgress,
-			capability.Shallow, capability.Filter, capability.AllowReachableSHA1InWant,
+			capability.Shallow, capability.Filter, capability.AllowTipSHA1InWant, capability.AllowReachableSHA1InWant,
 		}
 	}
 	for _, c := range able {
