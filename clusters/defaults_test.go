@@ -17,7 +17,7 @@ func TestDefaultsAreSortedByPath(t *testing.T) {
 func schemaOf(path string) *schema {
 	root := fileSchema()
 	s := root
-	for _, key := range strings.Split(path, ".") {
+	for key := range strings.SplitSeq(path, ".") {
 		if s = s.follow(root).child(key); s == nil {
 			return nil
 		}

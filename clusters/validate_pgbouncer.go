@@ -93,7 +93,9 @@ func (r *report) address(at string, options map[string]Scalar) {
 }
 
 // globalOnly are the keys of [pgbouncer] that Services, probes and mounts depend on.
-func globalOnly() []string { return []string{"auth_file", "listen_addr", "listen_port", "pidfile"} }
+func globalOnly() []string {
+	return []string{"auth_file", "listen_addr", "listen_port", "logfile", "pidfile", "unix_socket_dir"}
+}
 
 func (r *report) global(at string, options map[string]Scalar) {
 	if port, err := strconv.Atoi(string(options["listen_port"])); err != nil || port < 1 || port > 65535 {

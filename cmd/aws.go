@@ -10,22 +10,24 @@ import (
 	"github.com/poolwright/poolwright/discovery/rds"
 )
 
-// aws holds the one client of each region. Nothing here is waited for by a failover.
+// aws holds the one client of each region, and what signs tokens. Nothing here is waited for by a failover.
 type aws struct {
+	ctx     context.Context // of the process: what runs in the background ends with it
 	mu      sync.Mutex
 	regions map[string]*rds.Region
+	tokens  *rds.Tokens
 }
 
-func newAWS() *aws { return &aws{regions: map[string]*rds.Region{}} }
+func newAWS(ctx context.Context) *aws { return &aws{ctx: ctx, regions: map[string]*rds.Region{}} }
 
 // region returns the client of a region.
-func (a *aws) region(ctx context.Context, name string) (*rds.Region, error) {
+func (a *aws) region(name string) (*rds.Region, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r, ok := a.regions[name]; ok {
 		return r, nil
 	}
-	config, err := rds.Load(ctx, name)
+	config, err := rds.Load(a.ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -33,13 +35,28 @@ func (a *aws) region(ctx context.Context, name string) (*rds.Region, error) {
 	return a.regions[name], nil
 }
 
-// tokensFor makes the credentials function of an IAM user.
-func (a *aws) tokensFor(c clusters.IAMCredentials) (func(context.Context, string, int) (string, string, error), error) {
-	config, err := rds.Load(context.Background(), c.Region)
+// signer returns what signs tokens, and keeps its credentials warm in the background.
+func (a *aws) signer(region string) (*rds.Tokens, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.tokens != nil {
+		return a.tokens, nil
+	}
+	config, err := rds.Load(a.ctx, region)
 	if err != nil {
 		return nil, err
 	}
-	tokens := rds.NewTokens(config)
+	a.tokens = rds.NewTokens(config)
+	go a.tokens.Run(a.ctx)
+	return a.tokens, nil
+}
+
+// tokensFor makes the credentials function of an IAM user.
+func (a *aws) tokensFor(c clusters.IAMCredentials) (func(context.Context, string, int) (string, string, error), error) {
+	tokens, err := a.signer(c.Region)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, host string, port int) (string, string, error) {
 		token, err := tokens.Token(ctx, c.Region, host, port, c.User)
 		return c.User, token, err
@@ -54,22 +71,23 @@ type metadata struct {
 }
 
 // watch starts refreshing a cluster's metadata in the background.
-func (a *aws) watch(ctx context.Context, ask clusters.Discovery) metadata {
-	m := a.metadata(ctx, ask)
+func (a *aws) watch(ask clusters.Discovery) metadata {
+	m := a.metadata(ask)
 	if m.enricher != nil {
-		ctx, m.stop = context.WithCancel(ctx)
+		var ctx context.Context
+		ctx, m.stop = context.WithCancel(a.ctx)
 		go m.enricher.Run(ctx)
 	}
 	return m
 }
 
 // metadata makes the enricher, without asking yet.
-func (a *aws) metadata(ctx context.Context, ask clusters.Discovery) metadata {
+func (a *aws) metadata(ask clusters.Discovery) metadata {
 	m := metadata{stop: func() {}}
 	if ask.RDS.Region == "" || ask.Provider == "postgres" {
 		return m
 	}
-	region, err := a.region(ctx, ask.RDS.Region)
+	region, err := a.region(ask.RDS.Region)
 	if err != nil {
 		m.broken = err
 		return m

@@ -78,6 +78,6 @@ func logEvents(log *slog.Logger) func(Event) {
 		if e.Err != nil {
 			attrs = append(attrs, slog.String("error", e.Err.Error()))
 		}
-		log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...)
+		log.LogAttrs(context.Background(), e.level(), e.Kind.String(), attrs...) //nolint:sloglint // a closed set of words
 	}
 }

@@ -34,7 +34,7 @@ func runFleet(ctx context.Context, world outside, files []string, say func(Event
 
 // keep keeps one cluster.
 func (f *fleet) keep(ctx context.Context, path string) {
-	eyes := &lookout{outside: f.outside, ctx: ctx}
+	eyes := &lookout{outside: f.outside}
 	defer eyes.close()
 	file := &declarationFile{path: path}
 	r := &Reconciler{Name: path, Declare: file.read, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -14,11 +15,9 @@ import (
 // anew when the declaration of discovery changes.
 type lookout struct {
 	outside  outside
-	ctx      context.Context // of the process: metadata is refreshed until it ends
 	declared string
 	observer observer
 	metadata metadata
-	names    int
 }
 
 // probeInWindow bounds a look inside a failover window: one frozen instance
@@ -36,12 +35,22 @@ func (l *lookout) Observe(ctx context.Context, d declaration, inWindow bool) (di
 		defer cancel()
 	}
 	seen := l.observer.Observe(ctx)
-	if inWindow || len(seen.Answers) != l.names {
+	seen.Metadata = l.metadata.now()
+	if inWindow || isNews(seen) {
 		l.metadata.refresh()
 	}
-	l.names = len(seen.Answers)
-	seen.Metadata = l.metadata.now()
 	return seen, nil
+}
+
+// isNews reports whether somebody was asked whom metadata does not know: a new
+// reader stays quarantined until it does.
+func isNews(seen discovery.Observation) bool {
+	if seen.Metadata == nil {
+		return false
+	}
+	return slices.ContainsFunc(seen.Answers, func(a discovery.Answer) bool {
+		return a.Asked != "" && !slices.ContainsFunc(seen.Metadata.Instances, func(i discovery.MetaInstance) bool { return i.Name == a.Asked })
+	})
 }
 
 // follow makes a new observer if the declaration asks for another one.
@@ -60,7 +69,7 @@ func (l *lookout) follow(d declaration) error {
 	}
 	l.close()
 	l.declared, l.observer = string(key), next
-	l.metadata = l.outside.AWS.watch(l.ctx, spec.Discovery)
+	l.metadata = l.outside.AWS.watch(spec.Discovery)
 	return nil
 }
 
@@ -81,13 +90,13 @@ func (l *lookout) close() {
 
 // observeOnce looks at a cluster once, metadata included.
 func observeOnce(ctx context.Context, d declaration) (discovery.Observation, error) {
-	world := theWorld()
+	world := theWorld(ctx)
 	eyes, err := world.observer(d)
 	if err != nil {
 		return discovery.Observation{}, err
 	}
 	defer eyes.Close()
-	m := world.AWS.metadata(ctx, d.Cluster.Spec.Discovery)
+	m := world.AWS.metadata(d.Cluster.Spec.Discovery)
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -126,12 +127,8 @@ func declaredIn(d declaration, base gitsync.Base) (plan.Declared, error) {
 // applied is files after change; files itself stays as it is.
 func applied(files gitsync.Files, change gitsync.Change) gitsync.Files {
 	next := make(gitsync.Files, len(files)+len(change.Put))
-	for path, data := range files {
-		next[path] = data
-	}
-	for path, data := range change.Put {
-		next[path] = data
-	}
+	maps.Copy(next, files)
+	maps.Copy(next, change.Put)
 	for _, path := range change.Delete {
 		delete(next, path)
 	}

@@ -270,8 +270,10 @@ func (r *Reconciler) finished(d gitDone) bool {
 	r.base = d.base
 	if len(d.receipt.Commits) > 0 {
 		r.base.Head = d.receipt.Head
-		r.say(Event{Kind: Committed, Commits: d.receipt.Commits, Messages: messagesOf(d.proposals), Plan: d.proposals[0].Plan,
-			Detail: subjects(d.proposals)})
+		r.say(Event{
+			Kind: Committed, Commits: d.receipt.Commits, Messages: messagesOf(d.proposals), Plan: d.proposals[0].Plan,
+			Detail: subjects(d.proposals),
+		})
 	}
 	return true
 }

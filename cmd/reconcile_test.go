@@ -111,6 +111,13 @@ type shelf struct {
 	foreign gitsync.Files // lands at the first draw, as another writer's commit
 }
 
+// now is the shelf as it is.
+func (s *shelf) now() gitsync.Files {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.base().Files
+}
+
 func (s *shelf) base() gitsync.Base {
 	head := ""
 	if len(s.log) > 0 {
@@ -201,7 +208,8 @@ type story struct {
 func tellStory(t *testing.T, w *world, s *shelf, edits ...string) *story {
 	t.Helper()
 	st := &story{world: w, shelf: s, decl: storyDeclaration(t, edits...)}
-	st.Reconciler = &Reconciler{Name: "story", Eyes: w, Git: s, Now: time.Now,
+	st.Reconciler = &Reconciler{
+		Name: "story", Eyes: w, Git: s, Now: time.Now,
 		Declare: func() (declaration, error) {
 			st.mu.Lock()
 			defer st.mu.Unlock()
@@ -211,7 +219,8 @@ func tellStory(t *testing.T, w *world, s *shelf, edits ...string) *story {
 			st.mu.Lock()
 			defer st.mu.Unlock()
 			st.said = append(st.said, e)
-		}}
+		},
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); st.Run(ctx) }()
@@ -338,7 +347,7 @@ func TestC02AForeignCommitInBetweenIsDrawnOn(t *testing.T) {
 		tellStory(t, newWorld("a", "b"), s)
 		after(time.Minute)
 		wantSubjects(t, s, "somebody else", "epoch 1")
-		if string(s.files["custom/patch.yaml"]) != "a: b\n" {
+		if string(s.now()["custom/patch.yaml"]) != "a: b\n" {
 			t.Error("the foreign file is gone")
 		}
 	})
@@ -353,7 +362,7 @@ func TestC08APersonsRevertHoldsUntilAFactIsNew(t *testing.T) {
 		for len(s.subjects()) < 2 {
 			after(50 * time.Millisecond)
 		}
-		before := s.base().Files
+		before := s.now()
 		after(time.Minute)
 		n := len(s.subjects())
 		s.revert(before)

@@ -20,7 +20,7 @@ func (RunCmd) Help() string {
 
 // Run keeps the clusters until ctx ends.
 func (c RunCmd) Run(ctx context.Context, std *Stdio) error {
-	runFleet(ctx, theWorld(), c.Files, logEvents(c.logger(std.Err)))
+	runFleet(ctx, theWorld(ctx), c.Files, logEvents(c.logger(std.Err)))
 	return nil
 }
 

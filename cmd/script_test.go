@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ func (m leakFree) Run() int {
 		return code
 	}
 	if err := goleak.Find(); err != nil {
-		os.Stderr.WriteString(err.Error() + "\n")
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0

@@ -74,17 +74,18 @@ func (r *Reconciler) tellWindow() {
 
 // tellPlan says what is decided when it is not what was said last.
 func (r *Reconciler) tellPlan(p plan.Plan) {
-	text := p.Action.String()
+	var text strings.Builder
+	text.WriteString(p.Action.String())
 	for _, reason := range p.Reasons {
-		text += "; " + strings.TrimSpace(reason.Code.String()+" "+reason.Instance)
+		text.WriteString("; " + strings.TrimSpace(reason.Code.String()+" "+reason.Instance))
 	}
-	if text == r.told.decided {
+	if text.String() == r.told.decided {
 		return
 	}
 	before := r.told.decided
-	r.told.decided = text
+	r.told.decided = text.String()
 	if p.Action == plan.Keep && before == "" {
 		return
 	}
-	r.say(Event{Kind: Decided, Plan: p, Detail: text})
+	r.say(Event{Kind: Decided, Plan: p, Detail: text.String()})
 }

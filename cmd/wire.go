@@ -29,11 +29,11 @@ type outside struct {
 }
 
 // theWorld is outside as it is for every verb.
-func theWorld() outside {
+func theWorld(ctx context.Context) outside {
 	return outside{
 		Secrets: valueOr(os.Getenv("POOLWRIGHT_SECRETS"), "/var/run/secrets/poolwright"),
 		Now:     time.Now,
-		AWS:     newAWS(),
+		AWS:     newAWS(ctx),
 	}
 }
 

@@ -183,7 +183,7 @@ func (s *story) ready(text string) string {
 		return ""
 	}
 	s.saw.Ready = map[string]int{}
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		name, n, _ := strings.Cut(f, "=")
 		k, err := strconv.Atoi(n)
 		if err != nil {
@@ -201,7 +201,7 @@ func (s *story) rule(text string) (problem string) {
 		s.rules.Paused = name == "paused"
 	case "disabled":
 		s.rules.Disabled = map[string]bool{}
-		for _, n := range strings.Fields(value) {
+		for n := range strings.FieldsSeq(value) {
 			s.rules.Disabled[n] = true
 		}
 	case "fallback":
@@ -227,7 +227,7 @@ func (s *story) rule(text string) (problem string) {
 // topology reads instances in the words of "sees".
 func topology(text string) discovery.Topology {
 	top := discovery.Topology{Cluster: "example-pg"}
-	for _, f := range strings.Fields(strings.TrimPrefix(text, "none")) {
+	for f := range strings.FieldsSeq(strings.TrimPrefix(text, "none")) {
 		top.Instances = append(top.Instances, instance(f))
 	}
 	slices.SortFunc(top.Instances, func(a, b discovery.Instance) int { return strings.Compare(a.Name, b.Name) })

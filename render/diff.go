@@ -101,10 +101,10 @@ func matched(minus, plus []string) []string {
 	for i := range common {
 		common[i] = make([]int, len(plus)+1)
 	}
-	for i := len(minus) - 1; i >= 0; i-- {
+	for i, minu := range slices.Backward(minus) {
 		for j := len(plus) - 1; j >= 0; j-- {
 			common[i][j] = max(common[i+1][j], common[i][j+1])
-			if minus[i] == plus[j] {
+			if minu == plus[j] {
 				common[i][j] = common[i+1][j+1] + 1
 			}
 		}

@@ -84,13 +84,6 @@ func (g golden) draw(t testing.TB) render.Tree {
 	return tree
 }
 
-// directory is the cluster directory: the drawing and what is the user's.
-func (g golden) directory(t testing.TB) map[string][]byte {
-	all := maps.Clone(g.draw(t))
-	maps.Copy(all, g.custom)
-	return all
-}
-
 func TestGolden(t *testing.T) {
 	for _, g := range goldens(t) {
 		t.Run(g.name, func(t *testing.T) {

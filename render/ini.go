@@ -194,13 +194,14 @@ func (w *iniWriter) entries(section string, all map[string]settings) {
 			w.refuse(section, strconv.Quote(name), "", `PgBouncer reads letters, digits and _.- here, and takes no quotes; entry "*" serves any name`)
 			continue
 		}
-		line := name + " ="
+		var line strings.Builder
+		line.WriteString(name + " =")
 		for _, key := range slices.SortedFunc(maps.Keys(all[name]), hostFirst) {
 			if value, ok := w.clean(section, name, key, all[name][key]); ok {
-				line += " " + key + "=" + quoted(value)
+				line.WriteString(" " + key + "=" + quoted(value))
 			}
 		}
-		fmt.Fprintln(&w.out, line)
+		fmt.Fprintln(&w.out, line.String())
 	}
 }
 

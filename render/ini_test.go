@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -125,9 +126,7 @@ func TestA18S02NoValueBecomesAnotherSetting(t *testing.T) {
 			PgBouncer: map[string]clusters.Scalar{"application_name_add_host": clusters.Scalar(v)},
 			Databases: map[string]map[string]clusters.Scalar{"app": {"application_name": clusters.Scalar(v)}},
 		}
-		for k, s := range base.Spec.PgBouncer.Config.PgBouncer {
-			c.Spec.PgBouncer.Config.PgBouncer[k] = s
-		}
+		maps.Copy(c.Spec.PgBouncer.Config.PgBouncer, base.Spec.PgBouncer.Config.PgBouncer)
 		tree, err := render.Draw(c, state(1, at("pg-1", 0, plan.In)), render.Given{})
 		if err != nil {
 			return
@@ -145,9 +144,7 @@ func TestA18S02NoValueBecomesAnotherSetting(t *testing.T) {
 func iniWith(t interface{ Fatal(...any) }, c clusters.Cluster) []byte {
 	c.Spec.PgBouncer.Config.Databases = map[string]map[string]clusters.Scalar{"app": {}}
 	c.Spec.PgBouncer.Config.PgBouncer = map[string]clusters.Scalar{"application_name_add_host": "1"}
-	for k, s := range map[string]clusters.Scalar{"auth_file": "/etc/pgbouncer/userlist.txt", "auth_type": "md5", "listen_addr": "0.0.0.0", "listen_port": "6432"} {
-		c.Spec.PgBouncer.Config.PgBouncer[k] = s
-	}
+	maps.Copy(c.Spec.PgBouncer.Config.PgBouncer, map[string]clusters.Scalar{"auth_file": "/etc/pgbouncer/userlist.txt", "auth_type": "md5", "listen_addr": "0.0.0.0", "listen_port": "6432"})
 	tree, err := render.Draw(c, state(1, at("pg-1", 0, plan.In)), render.Given{})
 	if err != nil {
 		t.Fatal(err)
@@ -295,9 +292,7 @@ func FuzzIni(f *testing.F) {
 		c := base
 		c.Spec.PgBouncer.Config.Databases = map[string]map[string]clusters.Scalar{name: {key: clusters.Scalar(value)}}
 		c.Spec.PgBouncer.Config.PgBouncer = map[string]clusters.Scalar{}
-		for k, v := range base.Spec.PgBouncer.Config.PgBouncer {
-			c.Spec.PgBouncer.Config.PgBouncer[k] = v
-		}
+		maps.Copy(c.Spec.PgBouncer.Config.PgBouncer, base.Spec.PgBouncer.Config.PgBouncer)
 		if _, set := c.Spec.PgBouncer.Config.PgBouncer[setting]; !set && setting != "ignore_startup_parameters" {
 			c.Spec.PgBouncer.Config.PgBouncer[setting] = clusters.Scalar(text)
 		}

@@ -18,10 +18,10 @@ func Owned(file string, data []byte) bool {
 }
 
 func ourPlace(file string) bool {
-	switch dir := path.Dir(file); {
-	case dir == ".":
+	switch dir := path.Dir(file); dir {
+	case ".":
 		return file == RootFile || file == ServicesFile || file == TopologyFile
-	case dir == baseDir:
+	case baseDir:
 		return true
 	default:
 		return path.Dir(dir) == instancesDir

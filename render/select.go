@@ -20,8 +20,6 @@ const (
 const (
 	// AnnotationEpoch is the receipt on the role Services.
 	AnnotationEpoch = "poolwright.dev/epoch"
-	// annotationResource rolls an instance's pods once when another machine takes its name.
-	annotationResource = "poolwright.dev/resource"
 )
 
 // SlotLabel is the label that every pod carries with the value out, except the pods of slot n.

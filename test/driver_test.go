@@ -40,14 +40,15 @@ type process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 
-	mu  sync.Mutex
-	log strings.Builder
+	mu    sync.Mutex
+	log   strings.Builder
+	lines chan struct{} // has a value after a new line
 }
 
 // start runs poolwright until the test ends, or stop or kill.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: poolwright(args...), done: make(chan struct{})}
+	p := &process{t: t, cmd: poolwright(args...), done: make(chan struct{}), lines: make(chan struct{}, 1)}
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +62,7 @@ func start(t *testing.T, args ...string) *process {
 			p.mu.Lock()
 			p.log.WriteString(lines.Text() + "\n")
 			p.mu.Unlock()
+			signal(p.lines)
 		}
 		_ = p.cmd.Wait()
 	}()
@@ -107,6 +109,33 @@ func (p *process) text() string {
 	return p.log.String()
 }
 
+// awaitLine waits for a line of the log with all of these parts.
+func (p *process) awaitLine(parts ...string) {
+	p.t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		for line := range strings.Lines(p.text()) {
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				return
+			}
+		}
+		select {
+		case <-p.lines:
+		case <-late.C:
+			p.t.Fatalf("waiting for a line of the log with %q", parts)
+		}
+	}
+}
+
+// signal leaves one value in c.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // once runs poolwright to its end.
 func once(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -141,10 +170,7 @@ func newRemote(t *testing.T) *remote {
 	r := &remote{Repo: repo, t: t, server: server, url: server.HTTP(repo), changed: make(chan struct{}, 1)}
 	server.After(func(q *http.Request) {
 		if strings.HasSuffix(q.URL.Path, "git-receive-pack") {
-			select {
-			case r.changed <- struct{}{}:
-			default:
-			}
+			signal(r.changed)
 		}
 	})
 	return r
@@ -254,8 +280,8 @@ spec:
   discovery:
 %s
     interval: 1s
-    timeout: 1s
-  monitor: {interval: 1s, timeout: 1s}
+    timeout: 3s
+  monitor: {interval: 1s, timeout: 3s}
   pgbouncer:
     image: registry.example.com/pgbouncer:1.24.1
     authFileSecretRef: {name: userlist}

@@ -16,7 +16,12 @@ import (
 // simulated starts a simulated cluster and returns what a Cluster file says to reach it.
 func simulated(t *testing.T, names ...string) (*aurorasim.Cluster, string) {
 	t.Helper()
-	sim, err := aurorasim.Start(aurorasim.Config{Name: "story", Instances: names})
+	return simulatedAs(t, aurorasim.Config{Name: "story", Instances: names})
+}
+
+func simulatedAs(t *testing.T, config aurorasim.Config) (*aurorasim.Cluster, string) {
+	t.Helper()
+	sim, err := aurorasim.Start(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +30,7 @@ func simulated(t *testing.T, names ...string) (*aurorasim.Cluster, string) {
 	text += "  writer: " + flow(sim.EndpointAddr(aurorasim.WriterEndpoint), "")
 	text += "  reader: " + flow(sim.EndpointAddr(aurorasim.ReaderEndpoint), "")
 	text += "hosts:\n"
-	for _, n := range names {
+	for _, n := range config.Instances {
 		text += "- " + flow(sim.Addr(n), n)
 	}
 	return sim, text

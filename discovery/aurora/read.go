@@ -14,8 +14,7 @@ import (
 
 // read puts what came of query into a.
 func read(a *discovery.Answer, results []*pgconn.Result, err error) {
-	var failure *session.Error
-	if errors.As(err, &failure) {
+	if failure, ok := errors.AsType[*session.Error](err); ok {
 		a.Fault, a.Detail = failure.Fault, failure.Detail
 		return
 	}

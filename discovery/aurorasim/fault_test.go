@@ -27,8 +27,7 @@ func inject(t *testing.T, c *aurorasim.Cluster, instance string, f aurorasim.Fau
 }
 
 func code(err error) string {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
 	}
 	return ""
@@ -51,60 +50,74 @@ func TestFaultsOfTheView(t *testing.T) {
 	}{
 		"none": {nil, "", healthy()},
 		"two masters": {
-			[]fault{{"a", aurorasim.TwoMasters, nil}}, "",
+			[]fault{{"a", aurorasim.TwoMasters, nil}},
+			"",
 			[]row{{"a", "M", -1, -1}, {"b", "M", 100, -1}, {"c", "R", 100, 20}},
 		},
 		"two masters, the second one old": {
-			[]fault{{"b", aurorasim.TwoMasters, []aurorasim.Option{aurorasim.About("c"), minute}}}, "b",
+			[]fault{{"b", aurorasim.TwoMasters, []aurorasim.Option{aurorasim.About("c"), minute}}},
+			"b",
 			[]row{{"a", "M", 100, -1}, {"b", "R", -1, 20}, {"c", "M", 60000, -1}},
 		},
 		"no master": {
-			[]fault{{"a", aurorasim.NoMaster, nil}}, "",
+			[]fault{{"a", aurorasim.NoMaster, nil}},
+			"",
 			[]row{{"a", "R", -1, -1}, {"b", "R", 100, 20}, {"c", "R", 100, 20}},
 		},
 		"zero rows": {[]fault{{"a", aurorasim.NoRows, nil}}, "", nil},
 		"missing rows are all but its own": {
-			[]fault{{"a", aurorasim.MissingRows, nil}}, "",
+			[]fault{{"a", aurorasim.MissingRows, nil}},
+			"",
 			[]row{{"a", "M", -1, -1}},
 		},
 		"a missing row of one": {
-			[]fault{{"a", aurorasim.MissingRows, []aurorasim.Option{aurorasim.About("b")}}}, "",
+			[]fault{{"a", aurorasim.MissingRows, []aurorasim.Option{aurorasim.About("b")}}},
+			"",
 			[]row{{"a", "M", -1, -1}, {"c", "R", 100, 20}},
 		},
 		"a row left over": {
-			[]fault{{"a", aurorasim.LingeringRow, []aurorasim.Option{aurorasim.About("old"), minute}}}, "",
+			[]fault{{"a", aurorasim.LingeringRow, []aurorasim.Option{aurorasim.About("old"), minute}}},
+			"",
 			append(healthy(), row{"old", "R", 60000, 900000}),
 		},
 		"NULL timestamps": {
-			[]fault{{"a", aurorasim.NullTimestamps, nil}}, "",
+			[]fault{{"a", aurorasim.NullTimestamps, nil}},
+			"",
 			[]row{{"a", "M", -1, -1}, {"b", "R", -1, 20}, {"c", "R", -1, 20}},
 		},
 		"old timestamps are those of the others": {
-			[]fault{{"b", aurorasim.OldTimestamps, nil}}, "b",
+			[]fault{{"b", aurorasim.OldTimestamps, nil}},
+			"b",
 			[]row{{"a", "M", 600000, -1}, {"b", "R", -1, 20}, {"c", "R", 600000, 20}},
 		},
 		"a timestamp on its own row, as before Aurora 13.9": {
-			[]fault{{"a", aurorasim.OldTimestamps, []aurorasim.Option{aurorasim.About("a"), aurorasim.For(0)}}}, "",
+			[]fault{{"a", aurorasim.OldTimestamps, []aurorasim.Option{aurorasim.About("a"), aurorasim.For(0)}}},
+			"",
 			[]row{{"a", "M", 0, -1}, {"b", "R", 100, 20}, {"c", "R", 100, 20}},
 		},
 		"the lag sentinel is in everybody's view": {
-			[]fault{{"c", aurorasim.LagSentinel, nil}}, "",
+			[]fault{{"c", aurorasim.LagSentinel, nil}},
+			"",
 			[]row{{"a", "M", -1, -1}, {"b", "R", 100, 20}, {"c", "R", 100, 900000}},
 		},
 		"a duplicate id": {
-			[]fault{{"a", aurorasim.DuplicateID, []aurorasim.Option{aurorasim.About("b")}}}, "",
+			[]fault{{"a", aurorasim.DuplicateID, []aurorasim.Option{aurorasim.About("b")}}},
+			"",
 			append(healthy(), row{"b", "R", 100, 20}),
 		},
 		"an empty id": {
-			[]fault{{"a", aurorasim.EmptyID, []aurorasim.Option{aurorasim.About("b")}}}, "",
+			[]fault{{"a", aurorasim.EmptyID, []aurorasim.Option{aurorasim.About("b")}}},
+			"",
 			[]row{{"a", "M", -1, -1}, {"", "R", 100, 20}, {"c", "R", 100, 20}},
 		},
 		"a writer that still holds itself for one": {
-			[]fault{{"b", aurorasim.StaleWriter, nil}}, "b",
+			[]fault{{"b", aurorasim.StaleWriter, nil}},
+			"b",
 			[]row{{"a", "R", 100, 20}, {"b", "M", -1, -1}, {"c", "R", 100, 20}},
 		},
 		"several at once": {
-			[]fault{{"a", aurorasim.NoMaster, nil}, {"a", aurorasim.MissingRows, []aurorasim.Option{aurorasim.About("b")}}, {"c", aurorasim.LagSentinel, nil}}, "",
+			[]fault{{"a", aurorasim.NoMaster, nil}, {"a", aurorasim.MissingRows, []aurorasim.Option{aurorasim.About("b")}}, {"c", aurorasim.LagSentinel, nil}},
+			"",
 			[]row{{"a", "R", -1, -1}, {"c", "R", 100, 900000}},
 		},
 	}

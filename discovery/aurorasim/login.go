@@ -136,8 +136,7 @@ func (s *session) startupSettings(parameters map[string]string) error {
 		default:
 			err = s.set(name, parameters[name], false)
 		}
-		var refused *pgError
-		if errors.As(err, &refused) {
+		if refused, ok := errors.AsType[*pgError](err); ok {
 			return s.fatal(refused.code, refused.message)
 		}
 	}
@@ -147,7 +146,7 @@ func (s *session) startupSettings(parameters map[string]string) error {
 // options applies "-c name=value" and "--name=value" pairs.
 func (s *session) options(text string) error {
 	text = strings.ReplaceAll(text, "-c ", "-c")
-	for _, option := range strings.Fields(text) {
+	for option := range strings.FieldsSeq(text) {
 		name, value, ok := strings.Cut(option, "=")
 		switch {
 		case ok && strings.HasPrefix(name, "-c"), ok && strings.HasPrefix(name, "--"):

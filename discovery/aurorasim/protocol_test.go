@@ -240,12 +240,23 @@ func TestWritesAndTransactions(t *testing.T) {
 		}
 	}
 	script("a", [][2]string{
-		{"insert into t values (1)", "INSERT 0 1"}, {"create table t (i int)", "CREATE TABLE"}, {"update t set i = 2", "UPDATE 1"},
-		{"begin read only", "BEGIN"}, {"show transaction_read_only", "SHOW"}, {"delete from t", "25006"}, {"select 1", "25P02"}, {"commit", "ROLLBACK"},
-		{"start transaction isolation level serializable, read write", "START TRANSACTION"}, {"truncate t", "TRUNCATE TABLE"}, {"commit", "COMMIT"},
-		{"set default_transaction_read_only = on", "SET"}, {"drop table t", "25006"},
-		{"set default_transaction_read_only to default", "SET"}, {"drop table t", "DROP TABLE"},
-		{"deallocate all", "DEALLOCATE ALL"}, {"", ""},
+		{"insert into t values (1)", "INSERT 0 1"},
+		{"create table t (i int)", "CREATE TABLE"},
+		{"update t set i = 2", "UPDATE 1"},
+		{"begin read only", "BEGIN"},
+		{"show transaction_read_only", "SHOW"},
+		{"delete from t", "25006"},
+		{"select 1", "25P02"},
+		{"commit", "ROLLBACK"},
+		{"start transaction isolation level serializable, read write", "START TRANSACTION"},
+		{"truncate t", "TRUNCATE TABLE"},
+		{"commit", "COMMIT"},
+		{"set default_transaction_read_only = on", "SET"},
+		{"drop table t", "25006"},
+		{"set default_transaction_read_only to default", "SET"},
+		{"drop table t", "DROP TABLE"},
+		{"deallocate all", "DEALLOCATE ALL"},
+		{"", ""},
 	}...)
 	script("b", [][2]string{
 		{"create table t (i int)", "25006"}, {"begin read write", "BEGIN"}, {"insert into t values (1)", "25006"}, {"rollback", "ROLLBACK"},

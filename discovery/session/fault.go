@@ -96,8 +96,7 @@ func isUntrusted(err error) bool {
 
 // plain is the innermost cause in one line: what wraps it repeats the address, the user and an ephemeral port.
 func plain(err error) string {
-	var name *net.DNSError
-	if errors.As(err, &name) {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return "looking up " + name.Name + ": " + name.Err
 	}
 	for {

@@ -46,8 +46,7 @@ func answer(sql string) string {
 			out = append(out, line(r))
 		}
 	}
-	var refused *minisql.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*minisql.Error](err); ok {
 		return refused.Code
 	}
 	return strings.Join(out, "\n")

@@ -147,9 +147,7 @@ func (o ordering) compare(a, b any) int {
 func (p *parser) selectStatement() (Statement, error) {
 	p.take()
 	list := p.at
-	if err := p.skipToFrom(); err != nil {
-		return Statement{}, err
-	}
+	p.skipToFrom()
 	var q query
 	if err := p.fromClause(&q); err != nil {
 		return Statement{}, err
@@ -174,19 +172,19 @@ func (p *parser) selectStatement() (Statement, error) {
 }
 
 // skipToFrom moves to the from of this select, or to the end of the statement.
-func (p *parser) skipToFrom() error {
+func (p *parser) skipToFrom() {
 	depth := 0
 	for {
 		t := p.peek()
 		switch {
 		case t.kind == end, t.kind == symbol && t.text == ";":
-			return nil
+			return
 		case p.is("("):
 			depth++
 		case p.is(")"):
 			depth--
 		case depth == 0 && p.is("from"):
-			return nil
+			return
 		}
 		p.take()
 	}
