@@ -18,6 +18,7 @@ import (
 
 	"github.com/poolwright/poolwright/cmd"
 	"github.com/poolwright/poolwright/gitsync/gitserver"
+	"github.com/poolwright/poolwright/test/pgcluster"
 )
 
 // asBinary makes this test binary be poolwright: what is driven here is the
@@ -77,7 +78,8 @@ func start(t *testing.T, args ...string) *process {
 
 func poolwright(args ...string) *exec.Cmd {
 	c := exec.CommandContext(context.Background(), os.Args[0], args...)
-	c.Env = append(os.Environ(), asBinary+"=1", "GORACE=halt_on_error=1")
+	c.Env = append(os.Environ(), asBinary+"=1", "GORACE=halt_on_error=1",
+		"PGUSER="+pgcluster.User, "PGPASSWORD="+pgcluster.Password)
 	return c
 }
 

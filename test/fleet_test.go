@@ -48,6 +48,7 @@ func flow(addr, name string) string {
 // TestC24TwoProcessesOnOneRepository: two of them see twenty changes of one
 // topology; each change is committed once, by either.
 func TestC24TwoProcessesOnOneRepository(t *testing.T) {
+	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
 	r := newRemote(t)
 	file := clusterFile(t, discovery, r.url)
@@ -76,6 +77,7 @@ func TestC24TwoProcessesOnOneRepository(t *testing.T) {
 // TestC02AForeignCommitBeforeEveryPush: somebody else is always faster at
 // first; history stays linear and both sides are in it.
 func TestC02AForeignCommitBeforeEveryPush(t *testing.T) {
+	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
 	r := newRemote(t)
 	var pushes, foreign atomic.Int64

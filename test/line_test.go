@@ -31,8 +31,6 @@ func hosts(c *pgcluster.Cluster) string {
 // a repository on a real Git server, and the Cluster file between them.
 func realCluster(t *testing.T, provider string) (c *pgcluster.Cluster, r *remote, file string) {
 	t.Helper()
-	t.Setenv("PGUSER", pgcluster.User)
-	t.Setenv("PGPASSWORD", pgcluster.Password)
 	c = pgcluster.Start(t, pgcluster.Options{Nodes: []string{"a", "b", "c"}, Emulation: provider == "aurora"})
 	r = newRemote(t)
 	return c, r, clusterFile(t, providers[provider](c), r.url)
@@ -42,6 +40,7 @@ func realCluster(t *testing.T, provider string) (c *pgcluster.Cluster, r *remote
 func TestPromoteStopAndBringBack(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
 			c, r, file := realCluster(t, provider)
 			p := start(t, "run", "-f", file)
 			r.awaitSubject(1, "first tree, writer a")
@@ -70,6 +69,7 @@ func TestPromoteStopAndBringBack(t *testing.T) {
 func TestKilledAtRandomPoints(t *testing.T) {
 	for provider := range providers {
 		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
 			c, r, file := realCluster(t, provider)
 			p := start(t, "run", "-f", file)
 			r.awaitSubject(1, "first tree")
