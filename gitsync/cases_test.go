@@ -27,8 +27,8 @@ printf 'commit refs/heads/main\ncommitter S <s@example.com> 1700000000 +0000\nda
 // history is linear, both sides are there.
 func TestC01C02ForeignCommitInAHook(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+	onEach(t, func(t *testing.T, prepare maker) {
+		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
 		if err := repo.Hook("pre-receive", fmt.Sprintf(insertForeign, 1, "theirs")); err != nil {
 			t.Fatal(err)

@@ -16,8 +16,8 @@
 //     begun.
 //  2. The head that is known: nothing is fetched. A newer one: what differs, by "have" and "shallow" of the old head and
 //     no "deepen" (with "deepen 1" a server sends the whole snapshot again; without "shallow" it sends too little).
-//     None, or a branch that was rewritten, or more than four times the bytes of a cold start: a cold start, which is
-//     depth 1 without blobs, and the newest messages without trees.
+//     No head, or more than four times the bytes of a cold start (a rewritten branch), or a tree that is missing
+//     afterwards: a cold start, which is depth 1 without blobs, and the newest messages without trees.
 //  3. The files of the edits' directories, and each .gitattributes above them, are fetched by name in one request.
 //     A server that cannot leave blobs out or hand them out gives packs that come whole, and what is wanted is picked
 //     from them.

@@ -6,3 +6,8 @@ func Waiting(r *Repo) int {
 	defer r.turn.mu.Unlock()
 	return len(r.turn.urgent) + len(r.turn.routine)
 }
+
+// Cached is how many trees, blobs and commits are kept.
+func Cached(r *Repo) (trees, blobs, commits int) {
+	return len(r.view.trees), len(r.view.blobs), len(r.view.commits)
+}

@@ -87,7 +87,7 @@ func FuzzPack(f *testing.F) {
 			return
 		}
 		for h := range v.trees {
-			_ = v.complete(h, p.trees())
+			_, _ = v.sweep(h, 3)
 			_, _, _ = v.files(h, "")
 		}
 	})

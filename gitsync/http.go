@@ -172,7 +172,7 @@ func (c *httpCarrier) authorise(req *http.Request) error {
 	return nil
 }
 
-// close reads the rest of an answer, so that its connection serves the next request, and ends it.
+// close reads an answer to its end, without which its connection would not serve the next request, and ends it.
 func (s *httpSession) close() {
 	if s.body == nil {
 		return

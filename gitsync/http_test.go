@@ -5,8 +5,10 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -91,21 +93,29 @@ func TestRequestsPerPublish(t *testing.T) {
 	}
 }
 
-// TestConnectionIsKeptWithChunkedAnswers is trap 8 with a proxy that chunks.
-func TestConnectionIsKeptWithChunkedAnswers(t *testing.T) {
+// TestTrap8ConnectionIsKept with a proxy that sends its answers in chunks, the end of the last a moment later.
+func TestTrap8ConnectionIsKept(t *testing.T) {
 	t.Parallel()
 	b := newHTTPBed(t, gitsync.Options{})
-	b.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
-		w.Header().Set("Transfer-Encoding", "chunked")
-		return false
-	})
-	publishOne(t, b.git, write("a", "x", "first\n"))
-	b.Reset()
-	for n := range 10 {
-		publishOne(t, b.git, write("a", "x", fmt.Sprintf("%d\n", n)))
+	connections := atomic.Int32{}
+	proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).Flush()
+		runtime.Gosched()
+	}))
+	proxy.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
 	}
-	if b.Connections() > 0 {
-		t.Errorf("%d new connections", b.Connections())
+	proxy.Start()
+	t.Cleanup(proxy.Close)
+	p := open(t, gitsync.Options{URL: proxy.URL + "/" + b.repo.Name})
+	for n := range 10 {
+		publishOne(t, p, write("a", "x", fmt.Sprintf("%d\n", n)))
+	}
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
 }
 

@@ -225,6 +225,25 @@ func TestConversion(t *testing.T) {
 	}
 }
 
+// TestAttributesOfTheDirectoryItself win over those above it.
+func TestAttributesOfTheDirectoryItself(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		above, here string
+		refused     bool
+	}{
+		{"*.yaml filter=lfs\n", "*.yaml -filter\n", false},
+		{"*.yaml -filter\n", "*.yaml filter=lfs\n", true},
+	} {
+		v := newView()
+		root := plant(v, map[string]string{attributesFile: c.above, "a/b/" + attributesFile: c.here})
+		err := v.checkAttributes(root, Change{Dir: "a", Put: Files{"b/x.yaml": []byte("x\n")}})
+		if errors.Is(err, ErrPath) != c.refused {
+			t.Errorf("with %q above and %q the error is %v", c.above, c.here, err)
+		}
+	}
+}
+
 // plant puts files into a store and returns their tree.
 func plant(v *view, files map[string]string) hash {
 	c := Change{Put: Files{}}

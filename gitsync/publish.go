@@ -160,7 +160,10 @@ func (p *publishing) judge(d *draft, a *attempt) (done bool, err error) {
 		for i := range p.receipts {
 			p.receipts[i].Head = headText(a.tip)
 		}
-		return true, p.repo.view.tidy(p.repo.opts.LogDepth)
+		if p.repo.view.tidy(p.repo.opts.LogDepth) != nil {
+			p.repo.view.forget()
+		}
+		return true, nil
 	case errors.As(a.err, &no):
 		p.refused = a
 		return false, nil

@@ -1,11 +1,15 @@
 package gitsync_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -15,47 +19,42 @@ import (
 	"github.com/poolwright/poolwright/gitsync/gitserver"
 )
 
-// transports opens the same missing thing over each transport.
-func transports(t *testing.T) map[string]func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
-	t.Helper()
-	make := func(serve func(*testing.T, string, *gitserver.Repo) gitsync.Options) func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
-		return func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
-			t.Helper()
-			root, repo, _ := newRepo(t)
-			o := serve(t, root, repo)
-			change(repo, &o)
-			return repo, open(t, o)
-		}
-	}
-	return map[string]func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo){
-		"file": make(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options {
-			return gitsync.Options{URL: repo.Dir}
-		}),
-		"http": make(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
-			return gitsync.Options{URL: serveHTTP(t, root).HTTP(repo)}
-		}),
-		"ssh": make(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
-			return sshOptions(t, serveSSH(t, root), repo)
-		}),
+// maker makes a repository and a Repo for it over one transport, after change has had its say.
+type maker func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo)
+
+func over(serve func(*testing.T, string, *gitserver.Repo) gitsync.Options) maker {
+	return func(t *testing.T, change func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo) {
+		t.Helper()
+		root, repo, _ := newRepo(t)
+		o := serve(t, root, repo)
+		change(repo, &o)
+		return repo, open(t, o)
 	}
 }
 
-func onEach(t *testing.T, test func(t *testing.T, make func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo))) {
+// onEach runs a test over each transport.
+func onEach(t *testing.T, test func(*testing.T, maker)) {
 	t.Helper()
-	for name, make := range transports(t) {
+	for name, m := range map[string]maker{
+		"file": over(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options { return gitsync.Options{URL: repo.Dir} }),
+		"http": over(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+			return gitsync.Options{URL: serveHTTP(t, root).HTTP(repo)}
+		}),
+		"ssh": over(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
+			return sshOptions(t, serveSSH(t, root), repo)
+		}),
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, make)
+			test(t, m)
 		})
 	}
 }
 
-type maker = func(*testing.T, func(*gitserver.Repo, *gitsync.Options)) (*gitserver.Repo, *gitsync.Repo)
-
 func TestRepositoryNotFound(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		_, p := make(t, func(_ *gitserver.Repo, o *gitsync.Options) {
+	onEach(t, func(t *testing.T, prepare maker) {
+		_, p := prepare(t, func(_ *gitserver.Repo, o *gitsync.Options) {
 			o.URL = strings.Replace(o.URL, "example.git", "nothing.git", 1)
 		})
 		_, read := p.Read(t.Context(), "a")
@@ -70,8 +69,8 @@ func TestRepositoryNotFound(t *testing.T) {
 
 func TestBranchNotFound(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		repo, p := make(t, func(_ *gitserver.Repo, o *gitsync.Options) { o.Branch = "mian" })
+	onEach(t, func(t *testing.T, prepare maker) {
+		repo, p := prepare(t, func(_ *gitserver.Repo, o *gitsync.Options) { o.Branch = "mian" })
 		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
 		_, err := p.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")})
 		if !errors.Is(err, gitsync.ErrNotFound) || !strings.Contains(err.Error(), `branch "mian"; the repository has main`) {
@@ -82,8 +81,8 @@ func TestBranchNotFound(t *testing.T) {
 
 func TestTrap16SHA256(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+	onEach(t, func(t *testing.T, prepare maker) {
+		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		check := func(state string) {
 			if _, err := p.Publish(t.Context(), []gitsync.Edit{write("a", "x", "1\n")}); !errors.Is(err, gitsync.ErrUnsupported) || !strings.Contains(err.Error(), "SHA-256") {
 				t.Errorf("%s: the error is %v", state, err)
@@ -106,7 +105,7 @@ func TestTrap16SHA256(t *testing.T) {
 // everything up. It says when it has started, on a pipe.
 func TestContextEndsAPushInAHook(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
+	onEach(t, func(t *testing.T, prepare maker) {
 		dir := t.TempDir()
 		started, never := filepath.Join(dir, "started"), filepath.Join(dir, "never")
 		for _, f := range []string{started, never} {
@@ -114,7 +113,7 @@ func TestContextEndsAPushInAHook(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
 		if err := repo.Hook("pre-receive", fmt.Sprintf("echo > %s; cat %s; exit 1", started, never)); err != nil {
 			t.Fatal(err)
@@ -136,8 +135,8 @@ func TestContextEndsAPushInAHook(t *testing.T) {
 // a file goes back to what it was before.
 func TestTrapBitmapRevert(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+	onEach(t, func(t *testing.T, prepare maker) {
+		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		old := map[string]*gitserver.File{"a/f": gitserver.Text("old\n"), "b/c/g": gitserver.Text("old\n")}
 		foreign(t, repo, old)
 		foreign(t, repo, map[string]*gitserver.File{"a/f": gitserver.Text("new\n"), "b/c/g": gitserver.Text("new\n")})
@@ -160,8 +159,8 @@ func TestTrapBitmapRevert(t *testing.T) {
 // forgotten what we know.
 func TestRewrittenHistory(t *testing.T) {
 	t.Parallel()
-	onEach(t, func(t *testing.T, make maker) {
-		repo, p := make(t, func(*gitserver.Repo, *gitsync.Options) {})
+	onEach(t, func(t *testing.T, prepare maker) {
+		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		first := foreign(t, repo, map[string]*gitserver.File{"a/f": gitserver.Text("first\n")})
 		for n := range 5 {
 			publishOne(t, p, write("a", "x", fmt.Sprintf("%d\n", n)))
@@ -238,18 +237,104 @@ func TestMergesInTheLog(t *testing.T) {
 	}
 }
 
-// TestManyCommitsAtOnce: a warm fetch that is dearer than a cold start becomes one, and the cache does not grow with history.
-func TestManyCommitsAtOnce(t *testing.T) {
+// TestCacheDoesNotGrowWithHistory: what the head no longer leads to goes.
+func TestCacheDoesNotGrowWithHistory(t *testing.T) {
 	t.Parallel()
 	b := newHTTPBed(t, gitsync.Options{LogDepth: 3})
-	publishOne(t, b.git, write("a", "x", "1\n"))
-	for n := range 30 {
+	for n := range 20 {
+		publishOne(t, b.git, write("a", "x", fmt.Sprint(n)))
+	}
+	if _, _, commits := gitsync.Cached(b.git); commits > 12 {
+		t.Errorf("%d commits are kept after 20 of ours", commits)
+	}
+	for n := range 20 {
 		foreign(t, b.repo, map[string]*gitserver.File{fmt.Sprintf("d/%d", n): gitserver.Text(fmt.Sprint(n))})
 	}
-	if r := publishOne(t, b.git, write("a", "x", "2\n")); r.Commits[0] != b.repo.Tip("main") {
-		t.Errorf("receipt is %+v", r)
+	must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
+	if trees, _, commits := gitsync.Cached(b.git); commits != 3 || trees != 3 {
+		t.Errorf("%d commits and %d trees are kept after 20 of somebody else, want 3 and 3", commits, trees)
 	}
-	if got := git(t, b.repo, "rev-list", "--count", "main"); got != "33" {
-		t.Errorf("%s commits, want 33", got)
+}
+
+// TestWarmFetchIsEnough: also a return to what was before the head takes one small fetch, no cold start.
+func TestWarmFetchIsEnough(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{})
+	old := map[string]*gitserver.File{"b/c/g": gitserver.Text("old\n")}
+	foreign(t, b.repo, old)
+	foreign(t, b.repo, map[string]*gitserver.File{"b/c/g": gitserver.Text("new\n")})
+	git(t, b.repo, "repack", "-adbq")
+	must[gitsync.Base](t)(b.git.Read(t.Context(), "b"))
+	foreign(t, b.repo, old)
+	b.Reset()
+	base := must[gitsync.Base](t)(b.git.Read(t.Context(), "b"))
+	if got := len(b.Requests()); string(base.Files["c/g"]) != "old\n" || got != 3 { // where is it, what differs, the file
+		t.Errorf("%d requests, files %v", got, base.Files)
+	}
+}
+
+// TestServerSendsTooLittle: it takes us for a full clone, because the word that we are shallow was lost. The hole is
+// noticed, and filled by a cold start.
+func TestServerSendsTooLittle(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{})
+	old := map[string]*gitserver.File{"b/c/g": gitserver.Text("old\n")}
+	foreign(t, b.repo, old)
+	foreign(t, b.repo, map[string]*gitserver.File{"b/c/g": gitserver.Text("new\n")})
+	git(t, b.repo, "repack", "-adbq")
+	must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
+	foreign(t, b.repo, old)
+	line := regexp.MustCompile(`0035shallow [0-9a-f]{40}\n`)
+	b.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(line.ReplaceAll(body, nil)))
+		return false
+	})
+	publishOne(t, b.git, write("a", "x", "1\n")) // elsewhere: does not need what is missing
+	publishOne(t, b.git, write("b/c", "h", "1\n"))
+	if base := must[gitsync.Base](t)(b.git.Read(t.Context(), "b")); string(base.Files["c/g"]) != "old\n" || len(base.Files) != 2 {
+		t.Errorf("files are %v", base.Files)
+	}
+	git(t, b.repo, "fsck", "--strict")
+}
+
+// TestServerHandsOutNoFiles: it says that it gives any object, and gives commits only.
+func TestServerHandsOutNoFiles(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{})
+	foreign(t, b.repo, map[string]*gitserver.File{"a/x": gitserver.Text("1\n"), "b/y": gitserver.Text("2\n")})
+	b.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if !strings.HasSuffix(r.URL.Path, "upload-pack") || bytes.Contains(body, []byte("shallow")) {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/x-git-upload-pack-result")
+		_, _ = io.WriteString(w, "002eERR upload-pack: not our ref 1234567890123")
+		return true
+	})
+	for range 2 {
+		base := must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
+		if string(base.Files["x"]) != "1\n" {
+			t.Errorf("files are %v", base.Files)
+		}
+		foreign(t, b.repo, map[string]*gitserver.File{"theirs": gitserver.Text("3\n")})
+	}
+	publishOne(t, b.git, write("b", "z", "1\n"))
+	if base := must[gitsync.Base](t)(b.git.Read(t.Context(), "b")); len(base.Files) != 2 {
+		t.Errorf("files are %v", base.Files)
+	}
+}
+
+// TestReadIsACopy: what a caller does to what it was given changes nothing here.
+func TestReadIsACopy(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{})
+	foreign(t, b.repo, map[string]*gitserver.File{"a/x": gitserver.Text("1\n")})
+	base := must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
+	base.Files["x"][0] = '9'
+	delete(base.Files, "x")
+	if base := must[gitsync.Base](t)(b.git.Read(t.Context(), "a")); string(base.Files["x"]) != "1\n" {
+		t.Errorf("files are %v", base.Files)
 	}
 }

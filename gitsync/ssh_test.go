@@ -57,7 +57,8 @@ func TestTrap12SilentServer(t *testing.T) {
 		if err != nil {
 			return
 		}
-		cancel() // it is connected and waits for our banner
+		_, _ = c.Read(make([]byte, 1)) // it has sent its banner and waits for ours
+		cancel()
 		<-t.Context().Done()
 		_ = c.Close()
 	}()

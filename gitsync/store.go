@@ -106,27 +106,13 @@ func (s store) walk(tree hash, dir string, left *int, f func(string, entry) erro
 	return nil
 }
 
-// complete checks that tip and everything below its tree is here. Trees that were here before the fresh ones came
-// are complete already: nothing is kept that is not.
-func (s store) complete(tip hash, fresh map[hash]bool) error {
-	c, ok := s.commits[tip]
-	if !ok {
-		return errStale
-	}
-	old := func(h hash) bool {
-		_, here := s.trees[h]
-		return here && !fresh[h]
-	}
-	return s.reach(c.tree, old, func(hash) {})
-}
-
 // reach visits every tree below tree once, and calls blob for each file or link.
-func (s store) reach(tree hash, skip func(hash) bool, blob func(hash)) error {
+func (s store) reach(tree hash, visit, blob func(hash)) error {
 	seen, todo := map[hash]bool{}, []hash{tree}
 	for len(todo) > 0 {
 		h := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if h.IsZero() || seen[h] || skip(h) {
+		if h.IsZero() || seen[h] {
 			continue
 		}
 		seen[h] = true
@@ -134,6 +120,7 @@ func (s store) reach(tree hash, skip func(hash) bool, blob func(hash)) error {
 		if err != nil {
 			return err
 		}
+		visit(h)
 		err = eachEntry(raw, func(mode, _ []byte, e hash) error {
 			if isTreeMode(string(mode)) {
 				todo = append(todo, e)
@@ -156,11 +143,8 @@ func (s store) sweep(head hash, depth int) (store, error) {
 		h := hashOf(c.Hash)
 		out.commits[h] = s.commits[h]
 	}
-	visit := func(h hash) bool {
-		out.trees[h] = s.trees[h]
-		return false
-	}
-	err := s.reach(s.commits[head].tree, visit, func(h hash) {
+	keep := func(h hash) { out.trees[h] = s.trees[h] }
+	err := s.reach(s.commits[head].tree, keep, func(h hash) {
 		if b, ok := s.blobs[h]; ok {
 			out.blobs[h] = b
 		}

@@ -118,7 +118,7 @@ func (r *Repo) coldStart(ctx context.Context, tip hash) error {
 	return nil
 }
 
-// load fetches a commit and makes it the head when everything below its tree is here.
+// load fetches a commit and makes it the head. That a server sent too little shows as errStale where a tree is looked for.
 func (r *Repo) load(ctx context.Context, tip hash, w wanted) error {
 	p, err := r.ask(ctx, w)
 	if err != nil {
@@ -130,9 +130,8 @@ func (r *Repo) load(ctx context.Context, tip hash, w wanted) error {
 		v.forget()
 		return err
 	}
-	if err := v.complete(tip, p.trees()); err != nil {
-		v.forget()
-		return err
+	if _, ok := v.commits[tip]; !ok {
+		return errStale
 	}
 	if w.have.IsZero() {
 		v.coldSize = p.size
@@ -183,18 +182,15 @@ func (r *Repo) messages(ctx context.Context, tip hash) error {
 	return err
 }
 
-// warm loads what changed between the head and tip. A head that tip does not descend from is a rewritten branch.
+// warm loads what changed between the head and tip. After a rewrite of the branch it is the new history, all of it or, when
+// that is more than the limit, nothing.
 func (r *Repo) warm(ctx context.Context, tip hash) error {
-	old := r.view.head
-	w := wanted{hashes: []hash{tip}, have: old, filter: "blob:none", limit: max(maxWarm, 4*r.view.coldSize)}
+	w := wanted{hashes: []hash{tip}, have: r.view.head, filter: "blob:none", limit: max(maxWarm, 4*r.view.coldSize)}
 	if r.view.plain {
 		w.filter = ""
 	}
 	if err := r.load(ctx, tip, w); err != nil {
 		return err
-	}
-	if !r.view.descends(tip, old) {
-		return errStale
 	}
 	return r.view.tidy(r.opts.LogDepth)
 }

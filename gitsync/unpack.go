@@ -108,17 +108,6 @@ func (p *received) load(h hash) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// trees are the names of the pack's trees.
-func (p *received) trees() map[hash]bool {
-	out := map[hash]bool{}
-	for _, o := range p.objs {
-		if o.kind == plumbing.TreeObject {
-			out[o.hash] = true
-		}
-	}
-	return out
-}
-
 func (p *received) close() { _ = p.src.Close() }
 
 // census notes which objects a pack holds.
