@@ -30,9 +30,14 @@ var errClosing = errors.New("publishing: shutting down")
 
 func newLane(git gitsync.Publisher) *lane { return &lane{git: git, edits: make(chan ticket)} }
 
-// Read returns dir at the branch's present head.
-func (l *lane) Read(ctx context.Context, dir string) (gitsync.Base, error) {
-	return l.git.Read(ctx, dir)
+// Read returns dir at the branch's present head. It is an edit with nothing to
+// say: all clusters of a repository read in one request, and ahead of no failover.
+func (l *lane) Read(ctx context.Context, dir string) (base gitsync.Base, err error) {
+	r := l.Submit(ctx, gitsync.Edit{Dir: dir, Draw: func(b gitsync.Base) ([]gitsync.Change, error) {
+		base = b
+		return nil, nil
+	}})
+	return base, r.Err
 }
 
 // Submit publishes one edit, with others when there are some.

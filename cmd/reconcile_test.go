@@ -47,6 +47,8 @@ type world struct {
 	names  []string
 	writer string
 	down   map[string]bool
+	fault  map[string]discovery.Fault
+	meta   *discovery.Metadata
 	lost   chan struct{}
 	looks  []time.Time
 }
@@ -73,7 +75,7 @@ func (w *world) Observe(context.Context, declaration, bool) (discovery.Observati
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
-	o := discovery.Observation{Cluster: "story", Provider: discovery.Aurora, Domain: "example.internal", At: time.Now()}
+	o := discovery.Observation{Cluster: "story", Provider: discovery.Aurora, Domain: "example.internal", At: time.Now(), Metadata: w.meta}
 	for _, n := range w.names {
 		o.Answers = append(o.Answers, w.answer(n))
 	}
@@ -82,8 +84,11 @@ func (w *world) Observe(context.Context, declaration, bool) (discovery.Observati
 
 func (w *world) answer(name string) discovery.Answer {
 	a := discovery.Answer{Endpoint: name + ".example.internal:5432", Asked: name, Name: name}
-	if w.down[name] {
-		a.Name, a.Fault = "", discovery.Unreachable
+	if a.Fault = w.fault[name]; w.down[name] {
+		a.Fault = discovery.Unreachable
+	}
+	if a.Fault != discovery.None {
+		a.Name = ""
 		return a
 	}
 	a.InRecovery, a.ReadOnly = name != w.writer, name != w.writer
@@ -92,8 +97,8 @@ func (w *world) answer(name string) discovery.Answer {
 		if n == w.writer {
 			row.SessionID = discovery.MasterSession
 		}
-		if age := int64(500); n != name {
-			row.AgeMillis = &age
+		if age, lag := int64(500+len(w.looks)%9), float64(len(w.looks)%7); n != name {
+			row.AgeMillis, row.LagMillis = &age, &lag
 		}
 		a.Rows = append(a.Rows, row)
 	}
@@ -197,7 +202,6 @@ func (s *shelf) subjects() (subjects []string) {
 type story struct {
 	*Reconciler
 	world *world
-	shelf *shelf
 	mu    sync.Mutex
 	said  []Event
 	decl  declaration
@@ -207,9 +211,23 @@ type story struct {
 
 func tellStory(t *testing.T, w *world, s *shelf, edits ...string) *story {
 	t.Helper()
-	st := &story{world: w, shelf: s, decl: storyDeclaration(t, edits...)}
+	return tellStoryIn(t, w, s, edits...)
+}
+
+// tellStoryIn tells it in any repository.
+func tellStoryIn(t *testing.T, w *world, git repository, edits ...string) *story {
+	t.Helper()
+	st := tellStoryWith(t, w, git, edits...)
+	st.world = w
+	return st
+}
+
+// tellStoryWith tells it with any eyes.
+func tellStoryWith(t *testing.T, sees eyes, git repository, edits ...string) *story {
+	t.Helper()
+	st := &story{decl: storyDeclaration(t, edits...)}
 	st.Reconciler = &Reconciler{
-		Name: "story", Eyes: w, Git: s, Now: time.Now,
+		Name: "story", Eyes: sees, Git: git, Now: time.Now,
 		Declare: func() (declaration, error) {
 			st.mu.Lock()
 			defer st.mu.Unlock()
