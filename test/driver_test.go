@@ -220,9 +220,20 @@ func (r *remote) awaitSubject(n int, part string) {
 	}
 }
 
+// wantPassword lets nobody in without it.
+func (r *remote) wantPassword(password string) {
+	r.server.Allow(func(q *http.Request) bool {
+		_, given, _ := q.BasicAuth()
+		return given == password
+	})
+}
+
 // file is a file of the cluster's directory at a revision, "" when it is not there.
-func (r *remote) file(revision, path string) string {
-	out, err := r.Git("show", revision+":clusters/story/"+path)
+func (r *remote) file(revision, path string) string { return r.at(revision, "clusters/story", path) }
+
+// at is a file of any directory.
+func (r *remote) at(revision, dir, path string) string {
+	out, err := r.Git("show", revision+":"+dir+"/"+path)
 	if err != nil {
 		return ""
 	}
