@@ -433,6 +433,8 @@ func postgresStories(t testing.TB) []story {
 		{"no timelines known", postgres(t, "a writer", "b reader"), "a=writer b=reader"},
 		{"a silent host stays, and nobody knows what it is", postgres(t, "a writer tl=1", "b timeout", "c denied"), "a=writer b=unknown(timeout) c=unknown(denied); notes: no-answer b, no-answer c"},
 		{"the old primary is down", postgres(t, "a unreachable", "b writer tl=2", "c reader tl=1"), "a=unknown(unreachable) b=writer c=reader; notes: no-answer a"},
+		{"B20 RDS Multi-AZ by its hosts: the one that writes is the writer, nobody's view is asked for", postgres(t, "i-1 reader", "i-2 reader", "i-3 writer"), "i-1=reader i-2=reader i-3=writer"},
+		{"B20 RDS Multi-AZ by its hosts: who is read-only is never the writer", postgres(t, "i-1 reader", "i-2 read-only", "i-3 writer"), "i-1=reader i-2=unknown i-3=writer; doubts: mixed-answer i-2"},
 		{"F01 two primaries, the higher timeline", postgres(t, "a writer tl=7", "b writer tl=8", "c reader tl=7"), "a=unknown b=writer c=reader; notes: stale-claim a"},
 		{"F01 two primaries on one timeline", postgres(t, "a writer tl=7", "b writer tl=7"), "a=unknown b=unknown; doubts: two-writers a, two-writers b"},
 		{"F01 two primaries, one timeline not known", postgres(t, "a writer tl=7", "b writer"), "a=unknown b=unknown; doubts: two-writers a, two-writers b"},
