@@ -37,11 +37,11 @@ func TestC01C02ForeignCommitInAHook(t *testing.T) {
 		if got := git(t, repo, "log", "--reverse", "--format=%s", "main"); got != "somebody else's work\nforeign\nwrite x" {
 			t.Errorf("the history is\n%s", got)
 		}
-		for n := range 10 { // and no trouble is left behind
-			publishOne(t, p, write("a", "x", fmt.Sprintf("%d\n", n+2)))
+		for n := range 10 { // ticks, of which the last has news: no trouble is left behind
+			publishOne(t, p, write("a", "x", fmt.Sprintf("%d\n", 1+n/9)))
 		}
-		if got := git(t, repo, "rev-list", "--count", "main"); got != "13" {
-			t.Errorf("%s commits, want 13", got)
+		if got := git(t, repo, "rev-list", "--count", "main"); got != "4" {
+			t.Errorf("%s commits, want 4", got)
 		}
 		git(t, repo, "fsck", "--strict")
 	})

@@ -36,7 +36,9 @@ func over(serve func(*testing.T, string, *gitserver.Repo) gitsync.Options) maker
 func onEach(t *testing.T, test func(*testing.T, maker)) {
 	t.Helper()
 	for name, m := range map[string]maker{
-		"file": over(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options { return gitsync.Options{URL: repo.Dir} }),
+		"file": over(func(_ *testing.T, _ string, repo *gitserver.Repo) gitsync.Options {
+			return gitsync.Options{URL: repo.Dir}
+		}),
 		"http": over(func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Options {
 			return gitsync.Options{URL: serveHTTP(t, root).HTTP(repo)}
 		}),
@@ -241,18 +243,18 @@ func TestMergesInTheLog(t *testing.T) {
 func TestCacheDoesNotGrowWithHistory(t *testing.T) {
 	t.Parallel()
 	b := newHTTPBed(t, gitsync.Options{LogDepth: 3})
-	for n := range 20 {
+	for n := range 14 {
 		publishOne(t, b.git, write("a", "x", fmt.Sprint(n)))
 	}
 	if _, _, commits := gitsync.Cached(b.git); commits > 12 {
-		t.Errorf("%d commits are kept after 20 of ours", commits)
+		t.Errorf("%d commits are kept after 14 of ours", commits)
 	}
-	for n := range 20 {
+	for n := range 14 {
 		foreign(t, b.repo, map[string]*gitserver.File{fmt.Sprintf("d/%d", n): gitserver.Text(fmt.Sprint(n))})
 	}
 	must[gitsync.Base](t)(b.git.Read(t.Context(), "a"))
 	if trees, _, commits := gitsync.Cached(b.git); commits != 3 || trees != 3 {
-		t.Errorf("%d commits and %d trees are kept after 20 of somebody else, want 3 and 3", commits, trees)
+		t.Errorf("%d commits and %d trees are kept after 14 of somebody else, want 3 and 3", commits, trees)
 	}
 }
 
