@@ -53,8 +53,10 @@ func (c *execCarrier) open(ctx context.Context, service string) (session, error)
 
 // cleanEnv leaves out what would bend git to another repository, and keeps its texts in English.
 func cleanEnv(env []string) []string {
-	bent := []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_QUARANTINE_PATH", "GIT_PROTOCOL", "LC_ALL"}
+	bent := []string{
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+		"GIT_COMMON_DIR", "GIT_QUARANTINE_PATH", "GIT_PROTOCOL", "LC_ALL",
+	}
 	env = slices.DeleteFunc(env, func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
 		return slices.Contains(bent, key)

@@ -97,7 +97,7 @@ func (c *httpCarrier) open(ctx context.Context, service string) (session, error)
 // httpSession is a pair of requests.
 type httpSession struct {
 	carrier *httpCarrier
-	ctx     context.Context //nolint:containedctx // a session lives as long as its context
+	ctx     context.Context
 	service string
 	body    io.ReadCloser
 }
@@ -105,7 +105,7 @@ type httpSession struct {
 const infoRefs = "/info/refs"
 
 func (s *httpSession) refs() (*packp.AdvRefs, error) {
-	res, err := s.do(http.MethodGet, infoRefs+"?service="+s.service, nil)
+	res, err := s.do(http.MethodGet, infoRefs+"?service="+s.service, nil) //nolint:bodyclose // s.close does
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *httpSession) refs() (*packp.AdvRefs, error) {
 }
 
 func (s *httpSession) exchange(request []byte) (io.Reader, error) {
-	res, err := s.do(http.MethodPost, "/"+s.service, request)
+	res, err := s.do(http.MethodPost, "/"+s.service, request) //nolint:bodyclose // s.close does
 	if err != nil {
 		return nil, err
 	}

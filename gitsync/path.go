@@ -32,6 +32,8 @@ func checkPath(path string) error {
 	return nil
 }
 
+func writable(path string) bool { return checkPath(path) == nil }
+
 // badName says why a path component is never written or followed, "" when it is fine.
 func badName(name string) string {
 	switch {

@@ -60,6 +60,7 @@ type attempt struct {
 	parent, tip hash
 	commits     [][]string // per edit
 	err         error
+	no          *refusal // err, when it is one
 }
 
 func (p *publishing) run(ctx context.Context) error {
@@ -93,7 +94,7 @@ const (
 // each other's way, and doubles with the tries.
 func pause(try int, took time.Duration) time.Duration {
 	top := min(maxPause, max(minPause, took)<<min(try-1, 10))
-	return rand.N(top) //nolint:gosec // not a secret
+	return rand.N(top)
 }
 
 // try is one round: where is the branch, what became of earlier pushes, draw, push. done means that there
@@ -124,7 +125,7 @@ func (p *publishing) try(ctx context.Context) (done bool, err error) {
 		return true, nil
 	}
 	a.err = push(s, adv.Capabilities, "refs/heads/"+r.opts.Branch, a.parent, a.tip, encodePack(d.objs))
-	return p.judge(d, a)
+	return p.judge(a)
 }
 
 // dirs are the directories of the edits.
@@ -150,8 +151,7 @@ func (p *publishing) draw() (*draft, *attempt) {
 }
 
 // judge says what a push has come to.
-func (p *publishing) judge(d *draft, a *attempt) (done bool, err error) {
-	var no *refusal
+func (p *publishing) judge(a *attempt) (done bool, err error) {
 	p.last = a.err
 	switch {
 	case a.err == nil:
@@ -164,7 +164,7 @@ func (p *publishing) judge(d *draft, a *attempt) (done bool, err error) {
 			p.repo.view.forget()
 		}
 		return true, nil
-	case errors.As(a.err, &no):
+	case errors.As(a.err, &a.no):
 		p.refused = a
 		return false, nil
 	case unclear(a.err):
@@ -204,10 +204,10 @@ func (p *publishing) standsRefused(tip hash) error {
 		p.moved, p.refused = true, nil
 		return nil
 	}
-	switch kind := a.err.(*refusal).kind(); kind { //nolint:errorlint,forcetypeassert // judge put it there
-	case ErrMoved:
+	switch kind := a.no.kind(); {
+	case errors.Is(kind, ErrMoved):
 		return nil
-	case errStale:
+	case errors.Is(kind, errStale):
 		p.repo.view.forget()
 		p.refused = nil
 		return nil

@@ -225,7 +225,7 @@ func (r *Repo) blobs(ctx context.Context, dirs []string) error {
 		if err != nil {
 			return fmt.Errorf("fetching the files of the directory: %w", err)
 		}
-		v.store.blobs[h] = data
+		v.blobs[h] = data
 	}
 	return nil
 }

@@ -83,7 +83,9 @@ func (v *view) missing(root hash, dirs []string) ([]hash, error) {
 			return nil, err
 		}
 		err = v.walkFiles(tree, func(_ string, e entry) error { note(e); return nil })
-		if err != nil && !errors.Is(err, errTooMany) { // that one is told when the directory is read
+		switch {
+		case errors.Is(err, errTooMany): // told when the directory is read
+		case err != nil:
 			return nil, err
 		}
 	}
@@ -107,7 +109,7 @@ func (v *view) files(root hash, dir string) (Files, []string, error) {
 	}
 	files, odd := Files{}, []string{}
 	err = v.walkFiles(tree, func(path string, e entry) error {
-		if !isFileMode(e.mode) || checkPath(path) != nil {
+		if !isFileMode(e.mode) || !writable(path) {
 			odd = append(odd, path)
 			return nil
 		}

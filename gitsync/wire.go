@@ -174,8 +174,7 @@ func saidInstead(err error) error {
 	if err == nil || errors.Is(err, errStale) {
 		return err
 	}
-	var line *pktline.ErrorLine
-	if errors.As(err, &line) {
+	if line, ok := errors.AsType[*pktline.ErrorLine](err); ok {
 		return remoteFault(line.Text)
 	}
 	if _, text, ok := strings.Cut(err.Error(), "unexpected error: "); ok { // band 3

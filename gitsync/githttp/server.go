@@ -68,7 +68,7 @@ func (s *Server) rpc(service string, answer func(storer.Storer, io.Reader, io.Wr
 		w.Header().Set("Content-Type", "application/x-"+service+"-result")
 		w.Header().Set("Cache-Control", "no-cache")
 		store := s.store()
-		defer store.Close()
+		defer func() { _ = store.Close() }()
 		if err := answer(store, body, w); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
@@ -91,7 +91,7 @@ func (s *Server) advertise(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	store := s.store()
-	defer store.Close()
+	defer func() { _ = store.Close() }()
 	adv := packp.NewAdvRefs()
 	adv.Prefix = [][]byte{[]byte("# service=" + service), {}}
 	s.moving.RLock()

@@ -3,6 +3,7 @@ package gitserver
 import (
 	"bytes"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cgi"
@@ -222,9 +223,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	held := httptest.NewRecorder()
 	h.ServeHTTP(held, r)
 	after(r)
-	for k, v := range held.Header() {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), held.Header())
 	w.WriteHeader(held.Code)
 	_, _ = w.Write(held.Body.Bytes())
 }

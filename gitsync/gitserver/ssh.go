@@ -191,7 +191,7 @@ func (s *SSH) exec(ch ssh.Channel, line string) uint32 {
 	var exit *exec.ExitError
 	switch err := cmd.Run(); {
 	case errors.As(err, &exit):
-		return uint32(exit.ExitCode()) //nolint:gosec // small
+		return uint32(exit.ExitCode())
 	case err != nil:
 		return 128
 	}

@@ -47,9 +47,9 @@ func (b Bed) foreign(t *testing.T, files map[string]*gitserver.File) string {
 }
 
 // seed gives the branch a first commit.
-func (b Bed) seed(t *testing.T) string {
+func (b Bed) seed(t *testing.T) {
 	t.Helper()
-	return b.foreign(t, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
+	b.foreign(t, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
 }
 
 func (b Bed) count(t *testing.T) string { return b.git(t, "rev-list", "--count", "main") }
