@@ -155,9 +155,6 @@ func (d *decision) rest() bool {
 	if d.reverted() {
 		return d.hold(RevertedByPerson, "", d.saw.Declared.Reverted.By)
 	}
-	if slices.ContainsFunc(d.reasons, func(r Reason) bool { return r.Code.needsPerson() }) {
-		d.action = Hold
-	}
 	return true
 }
 

@@ -65,7 +65,8 @@
 //
 // # What becomes of it
 //
-//  25. Nothing differs: keep. Metadata that was merely unknown is no difference. It is recorded along with another change, and only of
+//  25. Nothing differs: keep, also while one instance waits for a person ([Reason.NeedsPerson]): the rest of the cluster goes on, and
+//     so does its configuration. Metadata that was merely unknown is no difference. It is recorded along with another change, and only of
 //     members that are out, because it rolls their pods.
 //  26. The epoch is raised by one if and only if a selector changes. Why a member is out may change without.
 //  27. A person's revert holds whatever says the same as the reverted commit ([State.Facts]), a mere drawing included. Other facts, or an

@@ -140,8 +140,8 @@ type Action uint8
 
 // The actions.
 const (
-	Keep     Action = iota // "keep": nothing differs, no byte is written anywhere
-	Hold                   // "hold": something forbids acting; the reasons say what
+	Keep     Action = iota // "keep": membership is as declared; who of it waits for a person is in the reasons
+	Hold                   // "hold": something forbids acting on the whole cluster; the reasons say what
 	Publish                // "publish": bring Git to Want
 	Failover               // "failover": Writer first, then the rest; only services.yaml and topology.yaml change
 )

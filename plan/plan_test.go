@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,33 @@ func TestWakeIsWhenTimeAloneChangesSomething(t *testing.T) {
 	s.sees("a:writer b:reader d:reader")
 	if s.plan.Action != Publish {
 		t.Errorf("woken up for nothing: %s", s.said())
+	}
+}
+
+// One instance that waits for a person keeps nothing else from going on: that would be a hold.
+func TestOneThatNeedsAPersonHoldsNobodyElse(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		reason       Code
+	}{
+		{"a disabled writer", "sees a:writer b:reader\nrule disabled a\nsees a:writer b:reader", WriterDisabled},
+		{"a step that shrinks too much", "sees a:writer b:reader c:reader d:reader\nsees 3x a:writer", NeedsConsent},
+		{"an instance without a slot", "sees a:writer " + readers("b", 19) + "\nsees a:writer z:reader " + readers("b", 19), NoSlot},
+		{"an overlay with a person's file", "sees a:writer b:reader c:reader\nsees 3x a:writer b:reader\nwait 1h\npinned c\nsees a:writer b:reader", OverlayPinned},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStory(t)
+			s.run(c.script)
+			needs := func(r Reason) bool { return r.Code == c.reason && r.NeedsPerson() }
+			if s.plan.Action != Keep || !slices.ContainsFunc(s.plan.Reasons, needs) {
+				t.Errorf("got %s", s.said())
+			}
+		})
+	}
+	for _, c := range []Code{Doubted, Batching, WriterNotReady, NoTrustedWriter, NoInstances, Joined, Proving, WriterFailing} {
+		if (Reason{Code: c}).NeedsPerson() {
+			t.Errorf("%s needs a person", c)
+		}
 	}
 }
 

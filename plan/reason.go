@@ -146,9 +146,14 @@ func (c *Code) UnmarshalText(text []byte) error {
 // action reports whether c explains a change of Want.
 func (c Code) action() bool { return c < Doubted }
 
-// needsPerson reports whether c, though about one instance only, forbids something until a person acts.
-func (c Code) needsPerson() bool {
-	return c == WriterDisabled || c == NeedsConsent || c == NoSlot || c == OverlayPinned
+// NeedsPerson reports whether r forbids something until a person acts. It may be about one instance only, while the
+// rest of the cluster goes on: a plan whose action is Keep or Publish can have such a reason too.
+func (r Reason) NeedsPerson() bool {
+	switch r.Code {
+	case DeclaredBroken, Paused, WriterDisabled, NeedsConsent, RevertedByPerson, NoSlot, OverlayPinned:
+		return true
+	}
+	return false
 }
 
 // String returns one sentence for people: "example-pg-2: is the writer now (was example-pg-1)".

@@ -101,7 +101,7 @@ var leaverStories = []telling{
 		wait 1h
 		pinned c
 		sees a:writer b:reader
-		then hold: overlay-pinned c
+		then keep: overlay-pinned c
 		git 2: a | b | c=missing
 		pinned none
 		sees a:writer b:reader
@@ -154,7 +154,7 @@ var leaverStories = []telling{
 	{"D08 one of six left in one tick needs consent", `
 		sees a:writer b:reader c:reader d:reader e:reader f:reader
 		sees 9x a:writer
-		then hold: needs-consent b; needs-consent c; needs-consent d; needs-consent e; needs-consent f
+		then keep: needs-consent b; needs-consent c; needs-consent d; needs-consent e; needs-consent f
 		git 1: a | b c d e f |
 		rule shrink we scaled in
 		sees a:writer
@@ -163,7 +163,7 @@ var leaverStories = []telling{
 		rule shrink
 		wait 1h
 		sees a:writer
-		then hold: needs-consent b; needs-consent c; needs-consent d; needs-consent e; needs-consent f
+		then keep: needs-consent b; needs-consent c; needs-consent d; needs-consent e; needs-consent f
 		rule shrink we scaled in
 		sees a:writer
 		then publish scale: overlay-removed b; overlay-removed c; overlay-removed d; overlay-removed e; overlay-removed f; shrink-allowed
@@ -179,7 +179,7 @@ var leaverStories = []telling{
 	{"D08 deletion of too many at once is held, but failed probes count", `
 		sees a:writer b:reader c:reader
 		sees a:writer b:reader+deleting c:reader+deleting
-		then hold: needs-consent b; needs-consent c
+		then keep: needs-consent b; needs-consent c
 		sees 3x a:writer b:reader/timeout+deleting c:reader/timeout+deleting
 		then publish membership: failed b; failed c; fallback-began a; needs-consent b; needs-consent c`},
 }

@@ -137,14 +137,14 @@ var restStories = []telling{
 		then publish membership: gone y1
 		pinned y1
 		sees a:writer ` + readers("b", 17) + ` y2:reader/timeout z:reader
-		then hold: no-slot z; proving y2
+		then keep: no-slot z; proving y2
 		pinned none
 		sees a:writer ` + readers("b", 17) + ` y2:reader/timeout z:reader
 		then publish scale: slot-retired y1; proving y2`},
 	{"when no slot can be had, the others go on", `
 		sees a:writer ` + readers("b", 19) + `
 		sees a:writer ` + readers("b", 19) + ` z:reader
-		then hold: no-slot z
+		then keep: no-slot z
 		git 1: a | ` + names("b", 19) + ` |
 		sees 3x a:writer ` + strings.Replace(readers("b", 19), "b01:reader", "b01:reader/timeout", 1) + ` z:reader
 		then publish membership: failed b01; no-slot z`},

@@ -61,7 +61,7 @@ var writerStories = []telling{
 		sees a:writer b:reader
 		rule disabled a
 		sees a:writer b:reader
-		then hold: writer-disabled a
+		then keep: writer-disabled a
 		sees a:reader b:writer
 		then failover: writer-moved b; turned-off a; no-reader
 		git 2: b |  | a=disabled`},

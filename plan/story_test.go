@@ -50,16 +50,20 @@ func newStory(t *testing.T) *story {
 
 func tell(t *testing.T, script string) {
 	t.Helper()
-	s := newStory(t)
+	newStory(t).run(script)
+}
+
+func (s *story) run(script string) {
+	s.t.Helper()
 	for n, line := range strings.Split(strings.TrimSpace(script), "\n") {
 		verb, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		rest = strings.TrimSpace(rest)
 		do, ok := s.verbs()[verb]
 		if !ok {
-			t.Fatalf("line %d: %q is no verb", n+1, verb)
+			s.t.Fatalf("line %d: %q is no verb", n+1, verb)
 		}
 		if problem := do(rest); problem != "" {
-			t.Fatalf("line %d: %s %s\n%s", n+1, verb, rest, problem)
+			s.t.Fatalf("line %d: %s %s\n%s", n+1, verb, rest, problem)
 		}
 	}
 }
