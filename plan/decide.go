@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -135,10 +136,10 @@ func (d *decision) conclude() bool {
 		return d.rest()
 	}
 	if !sameSelectors(d.old, d.want) {
-		d.want.Epoch = d.old.Epoch + 1
+		d.want.Epoch = max(d.old.Epoch, d.saw.Declared.LastEpoch) + 1
 	}
-	if d.reverted() {
-		return d.hold(RevertedByPerson, "", d.saw.Declared.Reverted.By)
+	if by := d.reverted(); by != "" {
+		return d.hold(RevertedByPerson, "", by)
 	}
 	if d.batching() {
 		return d.hold(Batching, "", "")
@@ -152,16 +153,24 @@ func (d *decision) conclude() bool {
 func (d *decision) rest() bool {
 	d.want = d.old
 	d.mem.pending, d.mem.pendingOn = time.Time{}, State{}
-	if d.reverted() {
-		return d.hold(RevertedByPerson, "", d.saw.Declared.Reverted.By)
+	if by := d.reverted(); by != "" {
+		return d.hold(RevertedByPerson, "", by)
 	}
 	return true
 }
 
-// reverted reports whether a person reverted a commit that said the same as want.
-func (d *decision) reverted() bool {
-	facts := d.saw.Declared.Reverted.Facts
-	return facts != "" && facts == d.want.Facts(d.rules.Spec)
+// reverted names the newest commit by which a person took back what want says, "" when there is none.
+func (d *decision) reverted() string {
+	if len(d.saw.Declared.Reverted) == 0 {
+		return ""
+	}
+	facts := d.want.Facts(d.rules.Spec)
+	for _, r := range d.saw.Declared.Reverted {
+		if r.Facts == facts {
+			return cmp.Or(r.By, "a commit")
+		}
+	}
+	return ""
 }
 
 // batching reports whether the batch window is open, and opens it. It stays
@@ -189,25 +198,7 @@ func classOf(a, b State) Class {
 func (d *decision) plan() Plan {
 	slices.SortFunc(d.reasons, compareReasons)
 	d.reasons = slices.Compact(d.reasons)
-	return Plan{Action: d.action, Class: d.class, Want: d.want, Reasons: d.reasons, Wake: d.wake()}
-}
-
-// wake is the earliest end of a retention or of the batch window that is still ahead.
-func (d *decision) wake() (at time.Time) {
-	earliest := func(t time.Time) {
-		if t.After(d.now) && (at.IsZero() || t.Before(at)) {
-			at = t
-		}
-	}
-	for _, m := range d.want.Members {
-		if m.Out.leaving() {
-			earliest(d.retainedUntil(m))
-		}
-	}
-	if !d.mem.pending.IsZero() {
-		earliest(d.mem.pending.Add(d.rules.BatchWindow))
-	}
-	return at
+	return Plan{Action: d.action, Class: d.class, Want: d.want, Reasons: d.reasons}
 }
 
 // doubtDetail is a doubt's code and detail in one.
@@ -216,12 +207,4 @@ func doubtDetail(doubt discovery.Doubt) string {
 		return doubt.Code.String()
 	}
 	return doubt.Code.String() + ": " + doubt.Detail
-}
-
-// Urgent reports whether the loop should look again at the fast cadence of a
-// failover window: the writer is unknown, has just moved or waits for pods.
-func (p Plan) Urgent() bool {
-	return p.Action == Failover || slices.ContainsFunc(p.Reasons, func(r Reason) bool {
-		return r.Code == Doubted || r.Code == WriterNotReady || r.Code == NoTrustedWriter
-	})
 }

@@ -27,7 +27,8 @@
 //
 //  8. The mode has become global-secondary: the Writer Service goes, but only with AllowShrink.
 //  9. The new writer is disabled: hold. A person said one thing and the cluster another.
-//  10. It has no overlay: that is published first, alone, because there is nothing to switch to before.
+//  10. It has no overlay: that is published first, in a commit of its own, because there is nothing to switch to before. Whoever decides
+//     again on the tree with the overlay gets rule 11: where readiness has no say, the failover can be the next commit of the same push.
 //  11. It has no ready pod: wait, unless the old writer has none either. Where Kubernetes is not in reach, readiness has no say.
 //  12. Otherwise it is the writer now. The old one stays a member and has to prove itself as a reader. Everything else comes
 //     with the next decision, so that a failover changes only services.yaml and topology.yaml.
@@ -68,9 +69,10 @@
 //  25. Nothing differs: keep, also while one instance waits for a person ([Reason.NeedsPerson]): the rest of the cluster goes on, and
 //     so does its configuration. Metadata that was merely unknown is no difference. It is recorded along with another change, and only of
 //     members that are out, because it rolls their pods.
-//  26. The epoch is raised by one if and only if a selector changes. Why a member is out may change without.
-//  27. A person's revert holds whatever says the same as the reverted commit ([State.Facts]), a mere drawing included. Other facts, or an
-//     edited declaration, go on.
+//  26. The epoch is raised if and only if a selector changes: by one, from the newest that any commit of ours carried. A number that was
+//     reverted is never used for another membership. Why a member is out may change without.
+//  27. A person's revert holds whatever says the same as the reverted commit ([State.Facts]), or as any of several reverted down to the first
+//     that stands; a mere drawing included. Other facts, or an edited declaration, go on.
 //  28. Within the batch window a change waits; not a failover, nor what prepares it, nor the first tree.
 //
 // # Members and memory

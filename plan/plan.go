@@ -9,7 +9,7 @@ import (
 // State is a cluster's membership and its slots: what Git holds (declared) and
 // what it should hold (wanted). The zero value is a cluster with no tree yet.
 type State struct {
-	// Epoch is raised by one whenever membership changes, by nothing else. 1 is the first tree.
+	// Epoch is raised whenever membership changes, by nothing else. Each value stands for one membership, for ever. 0: no tree.
 	Epoch uint64
 	// Writer is the name of the member behind the Writer Service; "" only in mode global-secondary.
 	Writer string
@@ -50,8 +50,10 @@ const (
 // Declared is what Git says about a cluster, and how it came to that.
 type Declared struct {
 	State State
-	// Reverted names a commit of ours that a person reverted, and the facts it was made for; zero when none.
-	Reverted Revert
+	// LastEpoch is the newest epoch that any commit of ours carried, reverted ones included; 0 when none is known.
+	LastEpoch uint64
+	// Reverted are our commits that people reverted, newest first, down to the first that stands.
+	Reverted []Revert
 }
 
 // Revert is a person's no to one commit of ours.
@@ -166,6 +168,4 @@ type Plan struct {
 	Want State
 	// Reasons are sorted: one for each action, each refusal and each thing waited for.
 	Reasons []Reason
-	// Wake is when deciding again can come to something new by time alone; zero when never.
-	Wake time.Time
 }

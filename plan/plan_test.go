@@ -54,51 +54,6 @@ func TestMetadataIsRecordedWhereItRollsNobodyWhoServes(t *testing.T) {
 	}
 }
 
-func TestUrgentWhileTheWriterIsUnknownOrMoving(t *testing.T) {
-	s := newStory(t)
-	for _, c := range []struct {
-		see    func()
-		urgent bool
-	}{
-		{func() { s.sees("a:writer b:reader") }, false},
-		{func() { s.doubts("no-writer") }, true},
-		{func() { s.sees("a:reader b:reader") }, true},
-		{func() { s.sees("a:reader b:reader c:writer") }, true}, // c gets its overlay
-		{func() { s.ready("a=1 b=1 c=0"); s.sees("a:reader b:reader c:writer") }, true},
-		{func() { s.ready("unknown"); s.sees("a:reader b:reader c:writer") }, true},
-		{func() { s.sees("a:reader b:reader c:writer") }, false},
-	} {
-		c.see()
-		if s.plan.Urgent() != c.urgent {
-			t.Errorf("%s: urgent is %t", s.said(), s.plan.Urgent())
-		}
-	}
-}
-
-func TestWakeIsWhenTimeAloneChangesSomething(t *testing.T) {
-	s := newStory(t)
-	s.sees("a:writer b:reader c:reader")
-	if !s.plan.Wake.IsZero() {
-		t.Errorf("nothing to wait for, but wake is %v", s.plan.Wake)
-	}
-	s.sees("3x a:writer b:reader")
-	gone := s.now.Truncate(time.Second)
-	s.sees("a:writer b:reader")
-	if want := gone.Add(time.Hour); !s.plan.Wake.Equal(want) {
-		t.Errorf("retention: wake is %v, want %v", s.plan.Wake, want)
-	}
-	s.rules.BatchWindow = time.Minute
-	s.sees("a:writer b:reader d:reader")
-	if want := s.now.Add(time.Minute); !s.plan.Wake.Equal(want) {
-		t.Errorf("batch window: wake is %v, want %v", s.plan.Wake, want)
-	}
-	s.now = s.plan.Wake.Add(-s.tick)
-	s.sees("a:writer b:reader d:reader")
-	if s.plan.Action != Publish {
-		t.Errorf("woken up for nothing: %s", s.said())
-	}
-}
-
 // One instance that waits for a person keeps nothing else from going on: that would be a hold.
 func TestOneThatNeedsAPersonHoldsNobodyElse(t *testing.T) {
 	for _, c := range []struct {
@@ -167,7 +122,7 @@ func TestC08ARevertedDrawingIsNotDrawnAgain(t *testing.T) {
 	s := newStory(t)
 	s.rules.Spec = "one"
 	s.sees("a:writer b:reader")
-	s.saw.Declared.Reverted = Revert{By: "f00d", Facts: s.saw.Declared.State.Facts("one")}
+	s.saw.Declared.Reverted = []Revert{{By: "f00d", Facts: s.saw.Declared.State.Facts("one")}}
 	s.sees("a:writer b:reader")
 	if got := s.said(); got != "hold: reverted-by-person" {
 		t.Error(got)

@@ -111,7 +111,32 @@ var holdStories = []telling{
 		then hold: reverted-by-person; failing b
 		git 1: a | b c |
 		sees a:writer b:reader c:reader/timeout d:reader
-		then publish scale: failed c; overlay-added d`},
+		then publish scale: failed c; overlay-added d
+		git 3: a | b | c=unhealthy d=unproven`},
+	{"C08 a range that a person reverted holds as a whole, and its epochs are not used again", `
+		sees a:writer b:reader c:reader
+		sees 3x a:writer b:reader c:reader/timeout
+		then publish membership: failed c
+		sees 3x a:writer b:reader/timeout c:reader/timeout
+		then publish membership: failed b; fallback-began a; proving c
+		revert 2
+		git 1: a | b c |
+		sees a:writer b:reader/timeout c:reader/timeout
+		then hold: reverted-by-person
+		sees a:writer b:reader c:reader/timeout
+		then hold: reverted-by-person
+		sees a:writer b:reader c:reader/timeout d:reader
+		then publish scale: failed c; overlay-added d
+		git 4: a | b | c=unhealthy d=unproven`},
+	{"C08 a first tree that a person reverted is not drawn again; another one has an epoch of its own", `
+		sees a:writer b:reader
+		revert
+		sees a:writer b:reader
+		then hold: reverted-by-person
+		git 0:  |  |
+		sees a:writer b:reader c:reader
+		then publish scale: first-tree; overlay-added a; overlay-added b; overlay-added c
+		git 2: a | b c |`},
 	{"C08 a person's edit of the declaration lifts it", `
 		rule spec one
 		sees a:writer b:reader c:reader

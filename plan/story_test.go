@@ -21,7 +21,7 @@ import (
 //	sees none                     a trusted topology without instances
 //	doubts no-writer b            a topology with that doubt, about b
 //	wait 59m                      nothing is seen for so long
-//	restart | revert | lost       memory is lost; a person reverts the last commit; the last push never arrived
+//	restart | revert | lost       memory is lost; a person reverts the last commit ("revert 2": the last two); the last push never arrived
 //	ready a=1 b=0 | ready unknown
 //	pinned b                      a person's file is in b's overlay; "pinned none" when it is gone
 //	window open | window closed   a failover window; "tick 1s" sets the length of a tick
@@ -38,7 +38,7 @@ type story struct {
 	rules Rules
 	mem   Memory
 	saw   Observation
-	prev  State // before the last publish
+	past  []Declared // before each publish that was neither reverted nor lost
 	plan  Plan
 }
 
@@ -72,7 +72,7 @@ func (s *story) verbs() map[string]func(string) string {
 	return map[string]func(string) string{
 		"sees": s.sees, "doubts": s.doubts, "then": s.then, "git": s.git, "rule": s.rule, "ready": s.ready,
 		"restart": func(string) string { s.mem = Memory{}; return "" },
-		"lost":    func(string) string { s.saw.Declared.State = s.prev; return "" },
+		"lost":    func(string) string { s.saw.Declared = s.before(); return "" },
 		"revert":  s.revert,
 		"pinned":  func(name string) string { s.saw.Pinned = map[string]bool{name: true}; return "" },
 		"window":  func(on string) string { s.saw.Window = on == "open"; return "" },
@@ -131,16 +131,31 @@ func (s *story) step() {
 
 func (s *story) decide() {
 	s.t.Helper()
-	before := s.saw.Declared.State
+	before := s.saw.Declared
 	s.plan, s.mem = checked(s.t, s.mem, s.saw, s.rules, s.now)
 	if s.plan.Action == Publish || s.plan.Action == Failover {
-		s.prev, s.saw.Declared = before, Declared{State: s.plan.Want}
+		s.past, s.saw.Declared = append(s.past, before), Declared{State: s.plan.Want, LastEpoch: max(s.saw.Declared.LastEpoch, s.plan.Want.Epoch)}
 	}
 }
 
-func (s *story) revert(string) string {
-	s.saw.Declared.Reverted = Revert{By: "f00d", Facts: s.saw.Declared.State.Facts(s.rules.Spec)}
-	s.saw.Declared.State = s.prev
+// before is what was declared before the last publish, which is forgotten.
+func (s *story) before() Declared {
+	last := len(s.past) - 1
+	d := s.past[last]
+	s.past = s.past[:last]
+	return d
+}
+
+// revert takes the last commits back as a person does, the newest first.
+func (s *story) revert(text string) string {
+	if n, err := strconv.Atoi(text); err == nil {
+		for range n - 1 {
+			s.revert("")
+		}
+	}
+	no := Revert{By: fmt.Sprintf("f00d%d", s.saw.Declared.State.Epoch), Facts: s.saw.Declared.State.Facts(s.rules.Spec)}
+	s.saw.Declared.Reverted = append(s.saw.Declared.Reverted, no)
+	s.saw.Declared.State = s.before().State
 	return ""
 }
 
