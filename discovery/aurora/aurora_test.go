@@ -263,27 +263,6 @@ func TestACancelledObservationIsNoAnswer(t *testing.T) {
 	expect(t, o, "a=writer b=reader c=reader")
 }
 
-func TestALostWriterIsTold(t *testing.T) {
-	sim, o := simulate(t, aurorasim.Config{FailoverDelay: -1})
-	for _, writer := range []string{"a", "b"} {
-		o.Observe(t.Context())
-		settled(t, sim, func(s aurorasim.State) bool { return sessions(s, writer) == 2 })
-		select {
-		case <-o.Lost():
-			t.Fatalf("%s is lost before anything happened", writer)
-		default:
-		}
-		do(t, sim.Kill(writer))
-		select {
-		case <-o.Lost():
-		case <-time.After(20 * time.Second):
-			t.Fatalf("the loss of %s is not told", writer)
-		}
-		do(t, sim.Restart(writer))
-		do(t, sim.Promote("b"))
-	}
-}
-
 func TestTLS(t *testing.T) {
 	other, err := aurorasim.Start(aurorasim.Config{Name: "other", Instances: []string{"x"}, TLS: true})
 	do(t, err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"sync/atomic"
 	"time"
@@ -16,9 +17,19 @@ import (
 
 // conn is a connection and the socket under it, which can be closed without any ceremony.
 type conn struct {
-	pg  *pgconn.PgConn
-	raw net.Conn
+	pg      *pgconn.PgConn
+	raw     net.Conn
+	expires time.Time
+	era     int // of the Session that keeps it
 }
+
+// lifetime is how long a connection serves, on average: a quarter less to a quarter more, so that those which
+// were opened together are not replaced together. A name can come to lead to another machine while the old one still answers over
+// the old socket (blue/green, a restored cluster that was renamed). PgBouncer resolves anew; who asks has to see what it will see,
+// about a minute later at most.
+const lifetime = time.Minute
+
+func expiry() time.Time { return time.Now().Add(lifetime*3/4 + rand.N(lifetime/2)) }
 
 func (c Config) open(ctx context.Context, at Address, user, password string) (*conn, error) {
 	d, err := c.driver(at, user, password)
@@ -42,7 +53,7 @@ func (c Config) open(ctx context.Context, at Address, user, password string) (*c
 		return nil, err
 	}
 	opened.Store(true)
-	return &conn{pg: pg, raw: raw}, nil
+	return &conn{pg: pg, raw: raw, expires: expiry()}, nil
 }
 
 var errNoCancel = errors.New("no second connection to cancel with")

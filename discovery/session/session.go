@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -19,6 +20,7 @@ type Session struct {
 
 	mu         sync.Mutex
 	kept       *conn    // nil when there is none, or while it is asked
+	era        int      // what was opened in an earlier one is not kept any more
 	connecting *attempt // nil when none is under way
 }
 
@@ -36,14 +38,19 @@ func (s *Session) Close() {
 }
 
 // Reset closes the kept connection; the next question gets a new one.
-func (s *Session) Reset() {
+func (s *Session) Reset() { s.newEra() }
+
+func (s *Session) newEra() int {
 	s.mu.Lock()
 	c := s.kept
 	s.kept = nil
+	s.era++
+	era := s.era
 	s.mu.Unlock()
 	if c != nil {
 		c.close()
 	}
+	return era
 }
 
 // Ask sends statements and returns their results in text format. An error is an *Error.
@@ -88,18 +95,23 @@ func (s *Session) take(ctx context.Context) (c *conn, wasKept bool, err error) {
 	return c, false, nil
 }
 
+// takeKept gives the kept connection. The successor of one that has expired is on its way from then on; it serves until that is
+// there, so that no question waits for a handshake.
 func (s *Session) takeKept() *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.kept
 	s.kept = nil
+	if c != nil && !time.Now().Before(c.expires) {
+		s.begin()
+	}
 	return c
 }
 
-// keep keeps c for the next question, or closes it when there will be none.
+// keep keeps c for the next question, or closes it when there will be none for it.
 func (s *Session) keep(c *conn) {
 	s.mu.Lock()
-	over := s.life.Err() != nil
+	over := s.life.Err() != nil || c.era != s.era
 	if !over {
 		s.kept = c
 	}
@@ -119,6 +131,11 @@ type attempt struct {
 func (s *Session) attempt() *attempt {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.begin()
+}
+
+// begin is attempt with s.mu held.
+func (s *Session) begin() *attempt {
 	if s.connecting != nil {
 		return s.connecting
 	}
@@ -128,11 +145,15 @@ func (s *Session) attempt() *attempt {
 	return a
 }
 
+// connect tries it. However that ends, it ends what was kept before: where the name leads now is the truth, also when nobody is
+// there. PgBouncer would get no further.
 func (s *Session) connect(a *attempt) {
 	ctx, cancel := context.WithTimeout(s.life, s.config.timeout())
 	defer cancel()
 	c, err := s.config.connect(ctx, s.at)
+	era := s.newEra()
 	if err == nil {
+		c.era = era
 		s.keep(c)
 	}
 	s.mu.Lock()

@@ -3,8 +3,7 @@ package session
 import (
 	"context"
 	"sync"
-
-	"github.com/poolwright/poolwright/discovery"
+	"time"
 )
 
 // Watch holds an idle connection to one endpoint at a time, and tells when it is lost. The zero value is not usable.
@@ -21,7 +20,7 @@ type Watch struct {
 // NewWatch returns a Watch that holds nothing yet.
 func NewWatch(config Config) *Watch { return &Watch{config: config, lost: make(chan struct{}, 1)} }
 
-// Lost has a value after the connection was lost. One value stands for any number of losses.
+// Lost has a value after a connection that stood was lost. One value stands for any number of losses. Not being let in is none.
 func (w *Watch) Lost() <-chan struct{} { return w.lost }
 
 // On watches that endpoint from now on. It does nothing when that is watched already, and never waits.
@@ -34,7 +33,7 @@ func (w *Watch) On(at Address) {
 	w.off()
 	ctx, cancel := context.WithCancel(context.Background())
 	w.at, w.stop = at, cancel
-	w.gone.Go(func() { w.hold(ctx, cancel, at) })
+	w.gone.Go(func() { w.hold(ctx, at) })
 }
 
 // Close stops watching and waits until the connection is gone.
@@ -52,31 +51,53 @@ func (w *Watch) off() {
 	}
 }
 
-// hold holds a connection until it is lost or given up. The next On begins anew, also one that comes of the news of the loss.
-func (w *Watch) hold(ctx context.Context, cancel context.CancelFunc, at Address) {
-	defer cancel()
-	loss := w.read(ctx, at)
-	if !w.forget(ctx) || !loss {
-		return
-	}
-	select {
-	case w.lost <- struct{}{}:
-	default: // one is waiting to be seen
+// The pauses between two connections. Who refuses the watch, or ends it at once every time, can still answer questions:
+// each loss starts a round, so there must not be many.
+const (
+	firstPause   = 250 * time.Millisecond // doubled each time
+	longestPause = 10 * time.Second
+)
+
+// hold connects, and connects again, until it is given up.
+func (w *Watch) hold(ctx context.Context, at Address) {
+	pause := time.Duration(0)
+	for ctx.Err() == nil {
+		begun := time.Now()
+		loss := w.read(ctx, at)
+		if loss {
+			w.tell(ctx)
+		}
+		switch {
+		case time.Since(begun) < longestPause:
+			pause = min(max(2*pause, firstPause), longestPause)
+		case loss:
+			pause = firstPause
+		default:
+			pause = 0
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
 	}
 }
 
-// read connects, and reads until the read ends. It reports whether that was a loss.
+// read connects, and reads until the read ends. It reports whether that was a loss: only of a connection that stood.
 func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 	soon, done := context.WithTimeout(ctx, w.config.timeout())
 	c, err := w.config.connect(soon, at)
 	done()
 	if err != nil {
-		// Whoever is watched has just answered a question. When it is gone by now, that is a loss too.
-		fault := judge(ctx, err).Fault
-		return fault == discovery.Unreachable || fault == discovery.StartingUp
+		return false
 	}
+	held, done := context.WithDeadline(ctx, c.expires)
+	defer done()
 	for err == nil {
-		err = c.pg.WaitForNotification(ctx)
+		err = c.pg.WaitForNotification(held)
+	}
+	if held.Err() != nil {
+		c.close()
+		return false
 	}
 	c.drop()
 	return judge(ctx, err).Code != idleTimeout
@@ -85,13 +106,15 @@ func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 // idleTimeout is idle_session_timeout: a rule of the server against idle sessions, and no loss.
 const idleTimeout = "57P05"
 
-// forget lets the same endpoint be watched again. It reports false when another one is by now, or none is to be.
-func (w *Watch) forget(ctx context.Context) bool {
+// tell tells the loss, unless something else is watched by now.
+func (w *Watch) tell(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() != nil {
-		return false
+		return
 	}
-	w.stop = nil
-	return true
+	select {
+	case w.lost <- struct{}{}:
+	default: // one is waiting to be seen
+	}
 }

@@ -34,9 +34,9 @@ func TestALostConnectionIsToldOnceAndAtOnce(t *testing.T) {
 			t.Errorf("not told at once")
 		}
 		if synctest.Wait(); lost(w) || server.dialled() != 1 {
-			t.Errorf("told twice, or connected again by itself; dialled %d times", server.dialled())
+			t.Errorf("told twice, or connected again at once; dialled %d times", server.dialled())
 		}
-		w.On(Address{Host: "db"})
+		time.Sleep(firstPause)
 		synctest.Wait()
 		server.restart()
 		if synctest.Wait(); !lost(w) || server.dialled() != 2 {
@@ -78,36 +78,76 @@ func TestWatchingAnotherIsNoLoss(t *testing.T) {
 	})
 }
 
-func TestAWatchThatIsNotLetInIsNoLossAndTriesAgainWhenAsked(t *testing.T) {
+// Whoever refuses the watch may answer all questions. Each of them arms it.
+func TestAWatchThatIsNotLetInIsNoLossAndTriesAgainWithPauses(t *testing.T) {
+	for _, code := range []string{"53300", "57P03", "28P01"} {
+		t.Run(code, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer()
+				server.set(refuses("FATAL", code, "no"), one)
+				w := NewWatch(server.config())
+				defer w.Close()
+				for range 600 { // a minute of rounds
+					w.On(Address{Host: "db"})
+					time.Sleep(100 * time.Millisecond)
+				}
+				if want := 11; lost(w) || server.dialled() != want { // at 0, ¼, ¾, 1¾, 3¾, 7¾, 15¾, 25¾ ... s
+					t.Errorf("lost what it never had, or dialled %d times, not %d", server.dialled(), want)
+				}
+				server.set(welcome, one)
+				time.Sleep(longestPause)
+				synctest.Wait()
+				server.restart()
+				if synctest.Wait(); !lost(w) {
+					t.Error("not let in again")
+				}
+			})
+		})
+	}
+}
+
+// A rule, or a proxy, that ends idle sessions at once.
+func TestAWatchThatIsEndedEachTimeTellsNotMoreOftenThanItTries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer()
-		server.set(refuses("FATAL", "53300", "too many connections"), one)
+		server.set(func(b *pgproto3.Backend) {
+			welcome(b)
+			b.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "57P01", Message: "terminated by an administrator"})
+		}, one)
 		w := NewWatch(server.config())
 		defer w.Close()
 		w.On(Address{Host: "db"})
-		if synctest.Wait(); lost(w) {
-			t.Error("lost what it never had")
+		losses := 0
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			if lost(w) {
+				losses++
+			}
 		}
-		server.set(welcome, one)
-		w.On(Address{Host: "db"})
-		synctest.Wait()
-		server.restart()
-		if synctest.Wait(); !lost(w) || server.dialled() != 2 {
-			t.Errorf("dialled %d times", server.dialled())
+		if losses != 11 || server.dialled() != 11 {
+			t.Errorf("told %d times, dialled %d times", losses, server.dialled())
 		}
 	})
 }
 
-// Between the answer and the watch.
-func TestOneThatIsGoneBeforeItIsWatchedIsALoss(t *testing.T) {
+// So that it does not stay with a machine to which the name leads no more.
+func TestAWatchIsRenewedAndThatIsNoLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newServer()
-		server.set(refuses("FATAL", "57P03", "starting up"), one)
 		w := NewWatch(server.config())
 		defer w.Close()
 		w.On(Address{Host: "db"})
+		time.Sleep(lifetime * 3 / 4)
+		if synctest.Wait(); server.dialled() != 1 {
+			t.Errorf("dialled %d times before its time", server.dialled())
+		}
+		time.Sleep(lifetime / 2)
+		if synctest.Wait(); lost(w) || server.dialled() != 2 {
+			t.Errorf("told as a loss, or dialled %d times", server.dialled())
+		}
+		server.restart()
 		if synctest.Wait(); !lost(w) {
-			t.Error("not told")
+			t.Error("the new one is not watched")
 		}
 	})
 }
@@ -118,16 +158,17 @@ func TestAnIdleTimeoutOfTheServerIsNoLoss(t *testing.T) {
 		server.set(func(b *pgproto3.Backend) {
 			welcome(b)
 			_ = b.Flush()
-			time.Sleep(time.Hour)
+			time.Sleep(20 * time.Second)
 			b.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "57P05", Message: "idle-session timeout"})
 		}, one)
 		w := NewWatch(server.config())
-		defer w.Close()
 		w.On(Address{Host: "db"})
-		time.Sleep(2 * time.Hour)
-		if lost(w) {
-			t.Error("told as a loss")
+		time.Sleep(59 * time.Second)
+		if lost(w) || server.dialled() != 3 {
+			t.Errorf("told as a loss, or dialled %d times", server.dialled())
 		}
+		w.Close()
+		time.Sleep(20 * time.Second)
 	})
 }
 
