@@ -14,9 +14,12 @@ type draft struct {
 	opts Options
 	tip  hash
 	objs []object
+	made map[hash]bool // the objects
 }
 
-func (v *view) draft(opts Options) *draft { return &draft{view: v, opts: opts, tip: v.head} }
+func (v *view) draft(opts Options) *draft {
+	return &draft{view: v, opts: opts, tip: v.head, made: map[hash]bool{}}
+}
 
 // base is what a directory looks like after the commits drafted so far.
 func (d *draft) base(dir string) (Base, error) {
@@ -38,6 +41,9 @@ func (d *draft) draw(e Edit) (made []string, err error) {
 	tip, n := d.tip, len(d.objs)
 	defer func() {
 		if err != nil {
+			for _, o := range d.objs[n:] {
+				delete(d.made, o.hash)
+			}
 			d.tip, d.objs, made = tip, d.objs[:n], nil
 		}
 	}()
@@ -105,9 +111,10 @@ func (d *draft) record(root hash, c Change) error {
 // add makes an object part of the draft, once.
 func (d *draft) add(kind plumbing.ObjectType, data []byte) hash {
 	h := plumbing.ComputeHash(kind, data)
-	if slices.ContainsFunc(d.objs, func(o object) bool { return o.hash == h }) {
+	if d.made[h] {
 		return h
 	}
+	d.made[h] = true
 	data = slices.Clone(data)
 	d.objs = append(d.objs, object{kind, h, data})
 	_ = d.put(kind, h, data) // fails for a malformed commit only, and this one is ours

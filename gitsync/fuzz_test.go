@@ -64,7 +64,7 @@ func FuzzCommit(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, raw []byte) {
 		c, err := parseCommit(hash{}, raw)
 		if err == nil {
-			ReversalOf([]Commit{c.Commit, c.Commit}, "A", "b")
+			ReversalsOf([]Commit{c.Commit, c.Commit}, "A", "b")
 		}
 	})
 }

@@ -200,6 +200,17 @@ func TestC20CredentialIsReadAnew(t *testing.T) {
 	}
 }
 
+func TestToken(t *testing.T) {
+	t.Parallel()
+	b := newHTTPBed(t, gitsync.Options{Auth: gitsync.Token(func(context.Context) (string, error) { return "s3cret", nil })})
+	b.Allow(func(r *http.Request) bool { return r.Header.Get("Authorization") == "Bearer s3cret" })
+	publishOne(t, b.git, write("a", "x", "1\n"))
+	b.Allow(func(*http.Request) bool { return false })
+	if _, err := b.git.Read(t.Context(), "a"); !errors.Is(err, gitsync.ErrAuth) || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestCredentialThatCannotBeGot(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("no such file")

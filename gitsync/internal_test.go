@@ -78,7 +78,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	if r, err := Open(Options{URL: "/x", Author: me, Branch: "release/v1.2"}); err != nil || r.opts.Tries != 10 || r.opts.LogDepth != 50 || r.opts.Committer != me {
+	if r, err := Open(Options{URL: "/x", Author: me, Branch: "release/v1.2"}); err != nil || r.opts.Tries != 10 || r.opts.LogDepth != 500 || r.opts.Committer != me {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
@@ -146,8 +146,8 @@ func TestCommitsReadBack(t *testing.T) {
 	}
 }
 
-// TestC08ReversalOf in sentences; the log is written oldest first, commit n has the hash nnnn….
-func TestC08ReversalOf(t *testing.T) {
+// TestC08ReversalsOf in sentences; the log is written oldest first, commit n has the hash nnnn….
+func TestC08ReversalsOf(t *testing.T) {
 	t.Parallel()
 	const ours, other, human = "P: one", "P: two", ""
 	type line struct {
@@ -168,7 +168,7 @@ func TestC08ReversalOf(t *testing.T) {
 		{"we commit again", []line{{ours, 0}, {human, 1}, {ours, 0}}, "no"},
 		{"and are reverted again", []line{{ours, 0}, {human, 1}, {ours, 0}, {human, 3}}, "4 reverts 3"},
 		{"an older commit is reverted, the newest stands", []line{{ours, 0}, {ours, 0}, {human, 1}}, "no"},
-		{"both are reverted", []line{{ours, 0}, {ours, 0}, {human, 2}, {human, 1}}, "3 reverts 2"},
+		{"both are reverted", []line{{ours, 0}, {ours, 0}, {human, 2}, {human, 1}}, "3 reverts 2, 4 reverts 1"},
 		{"another cluster's is reverted", []line{{ours, 0}, {other, 0}, {human, 2}}, "no"},
 		{"reverted twice", []line{{ours, 0}, {human, 1}, {human, 2}, {human, 1}}, "4 reverts 1"},
 	} {
@@ -189,11 +189,14 @@ func TestC08ReversalOf(t *testing.T) {
 				log = append(log, x)
 			}
 			slices.Reverse(log)
-			got := "no"
-			if by, what, ok := ReversalOf(log, "P", "one"); ok {
-				got = fmt.Sprintf("%s reverts %s", strings.TrimLeft(by.Hash[:4], "0"), strings.TrimLeft(what.Hash[:4], "0"))
+			var found []string
+			for _, r := range ReversalsOf(log, "P", "one") {
+				found = append(found, fmt.Sprintf("%s reverts %s", strings.TrimLeft(r.By.Hash[:4], "0"), strings.TrimLeft(r.Of.Hash[:4], "0")))
 			}
-			if got != c.want {
+			if len(found) == 0 {
+				found = []string{"no"}
+			}
+			if got := strings.Join(found, ", "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

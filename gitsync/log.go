@@ -65,25 +65,28 @@ func newest(commits map[hash]commit, ready []hash) int {
 // reverts is the sentence git revert writes.
 var reverts = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
 
-// ReversalOf tells whether a person took back what we last did for value (the trailer key=value marks
-// our commits): reverted is the newest commit with that trailer, reverting the newest commit after it
-// whose body has git's "This reverts commit <sha>" for it. A revert that was itself reverted does not
-// count. A newer commit of ours lifts it, as it is then the one asked about. log is newest first.
-func ReversalOf(log []Commit, key, value string) (reverting, reverted Commit, ok bool) {
+// Reversal is a person's no: By takes back Of.
+type Reversal struct{ By, Of Commit }
+
+// ReversalsOf are the commits that we last made for value (the trailer key=value marks our commits) and that
+// people took back, newest first, down to the first that stands. A commit is taken back by the newest one
+// after it whose body has git's "This reverts commit <sha>" for it; a revert that was itself reverted does
+// not count. A newer commit of ours that stands is the end of the matter. log is newest first.
+func ReversalsOf(log []Commit, key, value string) (found []Reversal) {
 	var standing []Commit // reverts that no newer commit took back
 	for _, c := range log {
 		by := slices.IndexFunc(standing, func(r Commit) bool { return r.undoes(c) })
-		if v, ours := c.Trailers[key]; ours && v == value {
-			if by < 0 {
-				return Commit{}, Commit{}, false
-			}
-			return standing[by], c, true
-		}
-		if by < 0 && reverts.MatchString(c.Body) {
+		v, ours := c.Trailers[key]
+		switch {
+		case ours && v == value && by < 0:
+			return found
+		case ours && v == value:
+			found = append(found, Reversal{By: standing[by], Of: c})
+		case by < 0 && reverts.MatchString(c.Body):
 			standing = append(standing, c)
 		}
 	}
-	return Commit{}, Commit{}, false
+	return found
 }
 
 func (c Commit) undoes(other Commit) bool {

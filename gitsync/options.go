@@ -23,7 +23,8 @@ type Options struct {
 	Auth Auth
 	// CA holds certificates (PEM) trusted for https beside the system's.
 	CA []byte
-	// LogDepth is how many of the newest commits are known with their messages. Default 50.
+	// LogDepth is how many of the newest commits are known with their messages. Default 500, some 100 kB. From a
+	// server that cannot leave files out of a fetch, 50 at most.
 	LogDepth int
 	// Tries is how often a commit is drawn and pushed when the branch keeps moving. Default 10.
 	Tries int
@@ -36,7 +37,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Branch = cmp.Or(o.Branch, "main")
 	o.Committer = cmp.Or(o.Committer, o.Author)
-	o.LogDepth = cmp.Or(o.LogDepth, 50)
+	o.LogDepth = cmp.Or(o.LogDepth, 500)
 	o.Tries = cmp.Or(o.Tries, 10)
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	if o.Sleep == nil {

@@ -13,6 +13,8 @@ const (
 	// may take four times the cold start; more is dearer than another cold start.
 	maxCold = 4 << 30
 	maxWarm = 4 << 20
+	// plainDepth bounds the commits of a cold start that comes with all its files.
+	plainDepth = 50
 )
 
 // refresh brings the view to the commit tip of the branch, with the blobs of dirs.
@@ -100,7 +102,7 @@ func (r *Repo) coldStart(ctx context.Context, tip hash) error {
 	}
 	w := wanted{hashes: []hash{tip}, depth: 1, filter: "blob:none", limit: maxCold}
 	if r.view.plain {
-		w.depth, w.filter = r.opts.LogDepth, ""
+		w.depth, w.filter = min(r.opts.LogDepth, plainDepth), ""
 	}
 	if err := r.load(ctx, tip, w); err != nil {
 		return err
