@@ -166,7 +166,7 @@ func TestC08ReversalsOf(t *testing.T) {
 		{"the revert is reverted", []line{{ours, 0}, {human, 1}, {human, 2}}, "no"},
 		{"and that too", []line{{ours, 0}, {human, 1}, {human, 2}, {human, 3}}, "2 reverts 1"},
 		{"we commit again", []line{{ours, 0}, {human, 1}, {ours, 0}}, "no"},
-		{"and are reverted again", []line{{ours, 0}, {human, 1}, {ours, 0}, {human, 3}}, "4 reverts 3"},
+		{"and are reverted again", []line{{ours, 0}, {human, 1}, {ours, 0}, {human, 3}}, "4 reverts 3, 2 reverts 1"},
 		{"an older commit is reverted, the newest stands", []line{{ours, 0}, {ours, 0}, {human, 1}}, "no"},
 		{"both are reverted", []line{{ours, 0}, {ours, 0}, {human, 2}, {human, 1}}, "3 reverts 2, 4 reverts 1"},
 		{"another cluster's is reverted", []line{{ours, 0}, {other, 0}, {human, 2}}, "no"},
