@@ -47,7 +47,7 @@ func (j *judge) findMembers() {
 }
 
 func (j *judge) topology() Topology {
-	t := Topology{Cluster: j.seen.Cluster, At: j.seen.At}
+	t := Topology{Cluster: j.seen.Cluster, At: j.seen.At, Timeline: j.timeline()}
 	for name := range j.members {
 		t.Instances = append(t.Instances, j.instance(name))
 	}
@@ -57,6 +57,14 @@ func (j *judge) topology() Topology {
 	slices.SortFunc(j.notes, compareNotes)
 	t.Doubts, t.Notes = slices.Compact(j.doubts), slices.Compact(j.notes)
 	return t
+}
+
+// timeline is the writer's. Only what provider postgres asks has one.
+func (j *judge) timeline() uint32 {
+	if w := j.heard[j.writer]; w != nil && j.seen.Provider == Postgres {
+		return w.Timeline
+	}
+	return 0
 }
 
 func (j *judge) instance(name string) Instance {

@@ -48,6 +48,11 @@ func auroraStories(t testing.TB) []story {
 			"r1=reader w1=writer",
 		},
 		{
+			"an Aurora writer has no timeline, whatever is said",
+			aurora(t, "w1 writer tl=7: w1:M@null"),
+			"w1=writer",
+		},
+		{
 			"a single instance",
 			aurora(t, "w1 writer: w1:M@null"),
 			"w1=writer",
@@ -429,13 +434,16 @@ func globalSecondary(t testing.TB) []story {
 
 func postgresStories(t testing.TB) []story {
 	return []story{
-		{"one primary", postgres(t, "a writer tl=1", "b reader tl=1"), "a=writer b=reader"},
+		{"one primary", postgres(t, "a writer tl=1", "b reader tl=1"), "a=writer b=reader; timeline 1"},
 		{"no timelines known", postgres(t, "a writer", "b reader"), "a=writer b=reader"},
-		{"a silent host stays, and nobody knows what it is", postgres(t, "a writer tl=1", "b timeout", "c denied"), "a=writer b=unknown(timeout) c=unknown(denied); notes: no-answer b, no-answer c"},
-		{"the old primary is down", postgres(t, "a unreachable", "b writer tl=2", "c reader tl=1"), "a=unknown(unreachable) b=writer c=reader; notes: no-answer a"},
+		{"a silent host stays, and nobody knows what it is", postgres(t, "a writer tl=1", "b timeout", "c denied"), "a=writer b=unknown(timeout) c=unknown(denied); timeline 1; notes: no-answer b, no-answer c"},
+		{"the old primary is down", postgres(t, "a unreachable", "b writer tl=2", "c reader tl=1"), "a=unknown(unreachable) b=writer c=reader; timeline 2; notes: no-answer a"},
 		{"B20 RDS Multi-AZ by its hosts: the one that writes is the writer, nobody's view is asked for", postgres(t, "i-1 reader", "i-2 reader", "i-3 writer"), "i-1=reader i-2=reader i-3=writer"},
 		{"B20 RDS Multi-AZ by its hosts: who is read-only is never the writer", postgres(t, "i-1 reader", "i-2 read-only", "i-3 writer"), "i-1=reader i-2=unknown i-3=writer; doubts: mixed-answer i-2"},
-		{"F01 two primaries, the higher timeline", postgres(t, "a writer tl=7", "b writer tl=8", "c reader tl=7"), "a=unknown b=writer c=reader; notes: stale-claim a"},
+		{"F01 two primaries, the higher timeline", postgres(t, "a writer tl=7", "b writer tl=8", "c reader tl=7"), "a=unknown b=writer c=reader; timeline 8; notes: stale-claim a"},
+		{"F01 the old primary is back, and nobody else is heard who knows better: its timeline tells", postgres(t, "a writer tl=7", "b timeout"), "a=writer b=unknown(timeout); timeline 7; notes: no-answer b"},
+		{"F01 a primary whose timeline may not be seen", postgres(t, "a writer", "b reader tl=8"), "a=writer b=reader"},
+		{"F01 the timeline is the writer's, not that of a standby which is late", postgres(t, "a writer tl=8", "b reader tl=7"), "a=writer b=reader; timeline 8"},
 		{"F01 two primaries on one timeline", postgres(t, "a writer tl=7", "b writer tl=7"), "a=unknown b=unknown; doubts: two-writers a, two-writers b"},
 		{"F01 two primaries, one timeline not known", postgres(t, "a writer tl=7", "b writer"), "a=unknown b=unknown; doubts: two-writers a, two-writers b"},
 		{"F01 three primaries, two on the highest", postgres(t, "a writer tl=7", "b writer tl=8", "c writer tl=8"), "a=unknown b=unknown c=unknown; doubts: two-writers b, two-writers c; notes: stale-claim a"},

@@ -132,6 +132,7 @@ func parseRow(text string) (Row, error) {
 // sentence is a topology in one line: what a person would say of it.
 //
 //	a=writer b=reader c=reader(timeout); doubts: two-writers a; notes: no-answer c
+//	a=reader b=writer; timeline 8
 func sentence(t Topology) string {
 	var roles, doubts, notes []string
 	for _, i := range t.Instances {
@@ -151,6 +152,9 @@ func sentence(t Topology) string {
 		notes = append(notes, strings.TrimSpace(n.Code.String()+" "+n.Instance))
 	}
 	text := strings.Join(roles, " ")
+	if t.Timeline != 0 {
+		text += "; timeline " + strconv.FormatUint(uint64(t.Timeline), 10)
+	}
 	if len(doubts) > 0 {
 		text += "; doubts: " + strings.Join(doubts, ", ")
 	}

@@ -25,6 +25,9 @@ type Topology struct {
 	At time.Time
 	// Instances are sorted by name. Names are unique.
 	Instances []Instance
+	// Timeline is the WAL timeline that the settled writer writes (provider postgres). Each promotion begins a higher one, so a writer on
+	// a lower one than was seen before is an old primary that came back. 0 when it is not known, without a writer, and on Aurora.
+	Timeline uint32
 	// Doubts are sorted; none means trusted.
 	Doubts []Doubt
 	// Notes are facts for people that change no decision; sorted.
@@ -34,8 +37,8 @@ type Topology struct {
 // Trusted reports whether plans may be made on t.
 func (t Topology) Trusted() bool { return len(t.Doubts) == 0 }
 
-// Writer returns the one writer of a trusted topology. ok is false when there
-// is none, which a trusted topology only has in mode GlobalSecondary.
+// Writer returns the settled writer. ok is false when there is none, which a
+// trusted topology only has in mode GlobalSecondary.
 func (t Topology) Writer() (writer Instance, ok bool) {
 	i := slices.IndexFunc(t.Instances, func(i Instance) bool { return i.Role == Writer })
 	if i < 0 {

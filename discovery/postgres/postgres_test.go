@@ -59,8 +59,8 @@ func TestOnRealServers(t *testing.T) {
 	step("the primary is away", "a=unknown(unreachable) b=reader c=reader doubt:no-writer")
 	bed.Promote("b")
 	promoted := step("b is promoted", "a=unknown(unreachable) b=writer c=reader")
-	if b := answer(promoted, "b"); b.Timeline != 2 {
-		t.Errorf("b is on timeline %d at once after its promotion", b.Timeline)
+	if b, all := answer(promoted, "b"), discovery.Merge(promoted); b.Timeline != 2 || all.Timeline != 2 {
+		t.Errorf("at once after its promotion b is on timeline %d, the topology on %d", b.Timeline, all.Timeline)
 	}
 
 	bed.StartNode("a")
