@@ -48,7 +48,7 @@ func BenchmarkDraw16(b *testing.B) {
 func BenchmarkReadBack16(b *testing.B) {
 	tree := draw(b, load(b, ""), sixteen())
 	for b.Loop() {
-		if _, err := render.ReadBack(tree); err != nil {
+		if _, err := render.ReadBack("example-pg", tree); err != nil {
 			b.Fatal(err)
 		}
 	}

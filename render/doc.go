@@ -10,7 +10,8 @@
 //
 // # The rules, in order
 //
-//  1. A state that no tree can say is refused: no members, a slot twice, an endpoint that moves.
+//  1. A state that no tree can say is refused: no members, a slot twice, an endpoint that moves, a name that no instance
+//     has, text that would not stay on its line.
 //  2. Selectors are a pure function of the state (Select). The Writer selects one instance. The Reader
 //     selects the cluster without the slots that are listed: every pod carries, from its template and
 //     for life, the label out for each slot but its own. No pod is ever relabelled.
@@ -32,5 +33,6 @@
 //     deleted, and an overlay that holds another one is not deleted (Changes, Foreign, Pinned).
 //  9. Same facts, same bytes: no clock, no map order, no version in any file.
 //
-// ReadBack is the inverse of Draw for the state. Message, Summary and Unified say a change to people.
+// ReadBack is the inverse of Draw for the state. It refuses the topology of another cluster, and a tree of ours whose
+// topology.yaml is missing: a first tree drawn over it would move pods that run. Message, Summary and Unified say a change to people.
 package render

@@ -68,7 +68,7 @@ func readGolden(t testing.TB, file string) golden {
 	if g.cluster, err = clusters.Load("cluster.yaml", in["cluster.yaml"]); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	if g.state, err = render.ReadBack(render.Tree{render.TopologyFile: in["topology.yaml"]}); err != nil {
+	if g.state, err = render.ReadBack(g.cluster.Metadata.Name, render.Tree{render.TopologyFile: in["topology.yaml"]}); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
 	return g

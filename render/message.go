@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/poolwright/poolwright/clusters"
 	"github.com/poolwright/poolwright/plan"
@@ -154,7 +153,7 @@ func few(names []string) string {
 // line is s on one line: a line break in a message could forge a trailer.
 func line(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if breaksText(r) {
 			return ' '
 		}
 		return r

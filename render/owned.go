@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/poolwright/poolwright/plan"
 )
 
 // ownedMark opens every file that poolwright writes. A file without it is a person's.
@@ -69,12 +71,8 @@ func Foreign(files map[string][]byte, want Tree) []string {
 	return list
 }
 
-// Pinned are the members whose overlay a person's file keeps from being deleted.
-func Pinned(files map[string][]byte) map[string]bool {
-	s, err := ReadBack(files)
-	if err != nil {
-		return nil // nothing is decided on a state that cannot be read
-	}
+// Pinned are the members of s whose overlay a person's file keeps from being deleted.
+func Pinned(s plan.State, files map[string][]byte) map[string]bool {
 	dirs := pinnedDirs(files)
 	pinned := map[string]bool{}
 	for _, m := range s.Members {

@@ -79,7 +79,7 @@ func TestC04AForeignFileKeepsItsOverlay(t *testing.T) {
 	if len(put)+len(gone) > 0 {
 		t.Errorf("an update writes %d, deletes %d", len(put), len(gone))
 	}
-	if diff := cmp.Diff(map[string]bool{"pg-2": true}, render.Pinned(before)); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"pg-2": true}, render.Pinned(two(), before)); diff != "" {
 		t.Errorf("pinned: %s", diff)
 	}
 	if _, gone = render.Changes(before, draw(t, c, one()), false); len(gone) > 0 {

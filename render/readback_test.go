@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -24,7 +25,7 @@ func TestReadBackOfADrawingIsTheState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := render.ReadBack(tree)
+		got, err := render.ReadBack("example-pg", tree)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +36,7 @@ func TestReadBackOfADrawingIsTheState(t *testing.T) {
 }
 
 func TestReadBackOfNothingIsTheZeroState(t *testing.T) {
-	s, err := render.ReadBack(render.Tree{"cluster.yaml": nil})
+	s, err := render.ReadBack("example-pg", render.Tree{"cluster.yaml": nil})
 	if err != nil || s.Epoch != 0 || s.Members != nil {
 		t.Errorf("%v, %v", s, err)
 	}
@@ -47,7 +48,7 @@ func TestReadBackIgnoresCommentsAndLayout(t *testing.T) {
 	text := string(draw(t, c, s)[render.TopologyFile])
 	text = strings.ReplaceAll(text, "\n    - name", "\n\n    # a note\n    - name")
 	text = "# another\n" + strings.ReplaceAll(text, "\n", "\r\n")
-	got, err := render.ReadBack(render.Tree{render.TopologyFile: []byte(text)})
+	got, err := render.ReadBack("example-pg", render.Tree{render.TopologyFile: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +85,11 @@ func TestReadBackRefusesWhatDrawWouldNotWrite(t *testing.T) {
 		"an unknown reason to be out": {"out: unproven", "out: tired", "tired"},
 		"no time":                     {"since: \"2026", "since: \"then", "not a time"},
 		"an unknown key":              {"      slot: 1\n", "      slot: 1\n      lag: 3\n", "lag"},
+		"another cluster's name":      {"name: example-pg-topology", "name: other-topology", "not the topology of example-pg"},
+		"another cluster's label":     {"poolwright.dev/cluster: \"example-pg\"", "poolwright.dev/cluster: \"other\"", "not the topology of example-pg"},
+		"no cluster's label":          {"    poolwright.dev/cluster: \"example-pg\"\n", "", "not the topology of example-pg"},
+		"a name that is none":         {"- name: b", "- name: b_c", "not the name of an instance"},
+		"a name that climbs":          {"- name: b", "- name: ../b", "not the name of an instance"},
 		"too much":                    {good, good + strings.Repeat("# padding\n", 30_000), "bytes are more"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,12 +97,70 @@ func TestReadBackRefusesWhatDrawWouldNotWrite(t *testing.T) {
 			if bad == good {
 				t.Fatalf("the fixture does not change %q", tc.old)
 			}
-			s, err := render.ReadBack(render.Tree{render.TopologyFile: []byte(bad)})
+			s, err := render.ReadBack("example-pg", render.Tree{render.TopologyFile: []byte(bad)})
 			if err == nil {
 				t.Fatalf("read %v", s)
 			}
 			if !strings.Contains(err.Error(), "topology.yaml") || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%q does not name the file and %q", err, tc.says)
+			}
+		})
+	}
+}
+
+// A line separator in a name that somebody edited would end a comment of services.yaml, and what follows be a key of
+// the selector: YAML 1.1 knows five of them.
+func TestANameCannotPutAKeyIntoASelector(t *testing.T) {
+	c := load(t, "")
+	good := string(draw(t, c, state(7, at("a", 0, plan.In), at("b", 1, plan.Unproven)))[render.TopologyFile])
+	for name, separator := range map[string]string{
+		"line feed": "\n", "carriage return": "\r", "next line": "\u0085", "line separator": "\u2028", "paragraph separator": "\u2029",
+		"a form feed": "\f", "byte order mark": "\ufeff", "no character": "\uffff",
+	} {
+		t.Run(name, func(t *testing.T) {
+			evil := "b" + separator + "    evil: key"
+			bad := strings.Replace(good, "- name: b\n", fmt.Sprintf("- name: %+q\n", evil), 1)
+			if s, err := render.ReadBack("example-pg", render.Tree{render.TopologyFile: []byte(bad)}); err == nil || bad == good {
+				t.Errorf("read back %+v", s.Members)
+			} else if !strings.Contains(err.Error(), "topology.yaml") {
+				t.Error(err)
+			}
+			m := at("b", 1, plan.Unproven)
+			for field, set := range map[string]*string{"name": &m.Name, "host": &m.Host, "zone": &m.Zone, "resource": &m.Resource} {
+				was := *set
+				*set = evil
+				if tree, err := render.DrawSwitch(c, state(7, at("a", 0, plan.In), m), render.Given{}); err == nil {
+					t.Errorf("%s: drew\n%s", field, tree[render.ServicesFile])
+				}
+				*set = was
+			}
+		})
+	}
+}
+
+// topology.yaml is the memory: without it nobody knows who is in which slot.
+func TestReadBackWithoutTopologyBesideWhatItIsAbout(t *testing.T) {
+	whole := draw(t, load(t, ""), state(7, at("a", 0, plan.In), at("b", 1, plan.Unproven)))
+	delete(whole, render.TopologyFile)
+	mine := "apiVersion: v1\n"
+	for name, tc := range map[string]struct {
+		files render.Tree
+		lost  bool
+	}{
+		"the rest of the tree":     {whole, true},
+		"the role Services":        {render.Tree{"services.yaml": whole["services.yaml"]}, true},
+		"an overlay":               {render.Tree{"instances/a/pgbouncer.ini": whole["instances/a/pgbouncer.ini"]}, true},
+		"a revert of the first":    {render.Tree{"cluster.yaml": nil, "custom/kustomization.yaml": []byte(mine)}, false},
+		"a person's services.yaml": {render.Tree{"services.yaml": []byte(mine)}, false},
+		"a person's file":          {render.Tree{"instances/a/patch.yaml": []byte(mine)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := render.ReadBack("example-pg", tc.files)
+			if s.Epoch != 0 || s.Members != nil || (err != nil) != tc.lost {
+				t.Fatalf("%v, %v", s, err)
+			}
+			if tc.lost && (!strings.Contains(err.Error(), "topology.yaml") || !strings.Contains(err.Error(), "git checkout")) {
+				t.Errorf("%q does not say what to restore and how", err)
 			}
 		})
 	}
@@ -109,7 +173,7 @@ func FuzzReadBack(f *testing.F) {
 	f.Add([]byte("kind: ConfigMap\ndata: {epoch: \"1\", fallback: \"false\", writer: &a [*a], instances: \"- *x\"}"))
 	c := load(f, "")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := render.ReadBack(render.Tree{render.TopologyFile: data})
+		s, err := render.ReadBack("example-pg", render.Tree{render.TopologyFile: data})
 		if err != nil {
 			return
 		}
@@ -117,7 +181,7 @@ func FuzzReadBack(f *testing.F) {
 		if err != nil {
 			t.Fatalf("read back, but cannot be drawn: %v", err)
 		}
-		again, err := render.ReadBack(tree)
+		again, err := render.ReadBack("example-pg", tree)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/plan"
 )
 
@@ -61,8 +62,10 @@ func checkMember(m plan.Member) error {
 		return fmt.Errorf("member %s: %d is not a port", m.Name, m.Port)
 	case m.Out > plan.Disabled:
 		return fmt.Errorf("member %s: %d is no reason to be out", m.Name, m.Out)
-	case badText(m.Name) || badText(m.Resource) || badText(m.Zone):
-		return fmt.Errorf("member %q: a control character or no UTF-8 in its name, resource or zone", m.Name)
+	case !discovery.IsName(m.Name):
+		return fmt.Errorf("member %q: it is not the name of an instance", m.Name)
+	case badText(m.Resource) || badText(m.Zone):
+		return fmt.Errorf("member %s: a control character, a line separator or no UTF-8 in its resource or zone", m.Name)
 	}
 	return checkHost(m)
 }

@@ -14,10 +14,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// badText reports what must not get into a file: a control character could start a line of its
-// own, and no UTF-8 turns a ConfigMap's text into binary data.
+// badText reports what must not get into a file: a control character or one of Unicode's line
+// separators could start a line of its own, which in a comment becomes a key, and a byte order mark
+// or no UTF-8 turns text into something else.
 func badText(s string) bool {
-	return !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, breaksText)
+}
+
+// breaksText covers U+0085 too: it is a control character.
+func breaksText(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || r >= 0xFFFE && r&0xFFFE == 0xFFFE || r == '\uFEFF'
 }
 
 // plainText is what no reader of YAML takes for anything but a string, unless it is a keyword: it starts

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,7 +35,9 @@ type memberView struct {
 }
 
 // TopologyName is the name of the ConfigMap in topology.yaml.
-func TopologyName(c clusters.Cluster) string { return c.Metadata.Name + "-topology" }
+func TopologyName(c clusters.Cluster) string { return topologyName(c.Metadata.Name) }
+
+func topologyName(cluster string) string { return cluster + "-topology" }
 
 func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
 	v := topologyView{
@@ -52,27 +56,40 @@ func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
 // maxTopology bounds topology.yaml: 20 members need a hundredth of it.
 const maxTopology = 256 << 10
 
-// ReadBack reads a tree's state; a tree without topology.yaml is the zero State. Comments and
-// layout do not matter; anything that Draw would not write is an error, and names the file.
-func ReadBack(t Tree) (plan.State, error) {
+// ReadBack reads the state of a cluster's tree. Nothing of ours in t is the zero State; a topology.yaml that is
+// missing from beside our services.yaml or overlays is an error: it is the memory of who is in which slot, and a
+// first tree drawn over it would move pods that run. So is one of another cluster. Comments and layout do not matter;
+// anything else that Draw would not write is an error, and names the file.
+func ReadBack(cluster string, t Tree) (plan.State, error) {
 	data, ok := t[TopologyFile]
 	if !ok {
-		return plan.State{}, nil
+		return plan.State{}, memoryLost(t)
 	}
-	s, err := readTopology(data)
+	s, err := readTopology(cluster, data)
 	if err != nil {
 		return plan.State{}, fmt.Errorf("reading %s: %w", TopologyFile, err)
 	}
 	return s, nil
 }
 
-func readTopology(data []byte) (plan.State, error) {
+// memoryLost is an error when t has what only stands beside a topology.yaml.
+func memoryLost(t Tree) error {
+	for _, file := range slices.Sorted(maps.Keys(t)) {
+		if _, inside := overlayOf(file); (inside || file == ServicesFile) && Owned(file, t[file]) {
+			return fmt.Errorf("reading %s: it is missing, but %s is there: restore it from the last commit that has it (git revert, or git checkout COMMIT -- %s)", TopologyFile, file, TopologyFile)
+		}
+	}
+	return nil
+}
+
+func readTopology(cluster string, data []byte) (plan.State, error) {
 	if len(data) > maxTopology {
 		return plan.State{}, fmt.Errorf("%d bytes are more than the %d allowed", len(data), maxTopology)
 	}
 	var file struct {
-		Kind string `yaml:"kind"`
-		Data struct {
+		Kind     string         `yaml:"kind"`
+		Metadata topologyHeader `yaml:"metadata"`
+		Data     struct {
 			Epoch     string `yaml:"epoch"`
 			Writer    string `yaml:"writer"`
 			Fallback  string `yaml:"fallback"`
@@ -84,6 +101,9 @@ func readTopology(data []byte) (plan.State, error) {
 	}
 	if file.Kind != "ConfigMap" {
 		return plan.State{}, fmt.Errorf("kind is %q, not ConfigMap", file.Kind)
+	}
+	if err := file.Metadata.of(cluster); err != nil {
+		return plan.State{}, err
 	}
 	epoch, err := strconv.ParseUint(file.Data.Epoch, 10, 64)
 	if err != nil || epoch == 0 {
@@ -99,6 +119,23 @@ func readTopology(data []byte) (plan.State, error) {
 	}
 	s := sorted(plan.State{Epoch: epoch, Writer: file.Data.Writer, Fallback: fallback, Members: members})
 	return s, check(s)
+}
+
+// topologyHeader tells whose topology it is.
+type topologyHeader struct {
+	Name   string            `yaml:"name"`
+	Labels map[string]string `yaml:"labels"`
+}
+
+// of refuses the topology of another cluster than the one of that name: its slots are not this one's.
+func (h topologyHeader) of(cluster string) error {
+	switch label := h.Labels[LabelCluster]; {
+	case h.Name != topologyName(cluster):
+		return fmt.Errorf("metadata.name is %q, not %q: it is not the topology of %s", h.Name, topologyName(cluster), cluster)
+	case label != LabelValue(cluster):
+		return fmt.Errorf("label %s is %q, not %q: it is not the topology of %s", LabelCluster, label, LabelValue(cluster), cluster)
+	}
+	return nil
 }
 
 type memberFile struct {

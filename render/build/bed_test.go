@@ -70,7 +70,7 @@ func readBed(file string) (bed, error) {
 	if b.cluster, err = clusters.Load("cluster.yaml", b.files["cluster.yaml"]); err != nil {
 		return bed{}, err
 	}
-	if b.state, err = render.ReadBack(b.files); err != nil {
+	if b.state, err = render.ReadBack(b.cluster.Metadata.Name, b.files); err != nil {
 		return bed{}, err
 	}
 	b.built, err = new(build.Builder).Build(b.files)

@@ -62,7 +62,7 @@ const redraw = "run poolwright render, or let poolwright run commit it; do not e
 //  5. kustomize builds it.
 //  6. The objects pass Verify.
 func (b *Builder) Check(c clusters.Cluster, files map[string][]byte) []Finding {
-	s, err := render.ReadBack(files)
+	s, err := render.ReadBack(c.Metadata.Name, files)
 	if err == nil && s.Epoch == 0 {
 		err = errors.New(render.TopologyFile + " is missing: there is no tree here yet")
 	}

@@ -47,7 +47,11 @@ func TestCheckFindsAnotherDeclaration(t *testing.T) {
 
 func TestCheckWithoutATree(t *testing.T) {
 	b := golden(t, "writer-only")
+	lost := b.with(nil)
+	delete(lost.files, "topology.yaml")
 	for name, files := range map[string]map[string][]byte{
+		"a lost topology":      lost.files,
+		"another cluster's":    b.edit(t, "topology.yaml", "name: example-pg-topology", "name: other-topology").files,
 		"no tree":              {"cluster.yaml": b.files["cluster.yaml"]},
 		"a broken topology":    b.edit(t, "topology.yaml", "slot: 0", "slot: x").files,
 		"a topology of no use": b.edit(t, "topology.yaml", "writer: example-pg-1", "writer: z").files,
@@ -307,7 +311,7 @@ func TestExampleDirectory(t *testing.T) {
 	if found := b.check(t); len(found) > 0 {
 		t.Error(lines(found))
 	}
-	want, err := render.ReadBack(b.files)
+	want, err := render.ReadBack(b.cluster.Metadata.Name, b.files)
 	if err != nil || len(want.Members) != 3 {
 		t.Fatalf("%d members, %v", len(want.Members), err)
 	}
