@@ -13,9 +13,8 @@ import (
 
 // Observer asks one cluster. It keeps connections, and the names it has learnt; nothing else.
 type Observer struct {
-	config   Config
-	sessions *session.Set
-	watch    *session.Watch
+	session.Cluster
+	config Config
 
 	mu    sync.Mutex // one observation at a time
 	known map[string]bool
@@ -27,21 +26,8 @@ func New(config Config) *Observer {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Observer{
-		config: config, sessions: session.NewSet(config.Session), watch: session.NewWatch(config.Session),
-		known: map[string]bool{},
-	}
+	return &Observer{config: config, Cluster: session.NewCluster(config.Session), known: map[string]bool{}}
 }
-
-// Close closes all connections.
-func (o *Observer) Close() {
-	o.watch.Close()
-	o.sessions.Close()
-}
-
-// Lost has a value after the connection to the writer was lost. It is armed by an observation that shows a writer, and after a
-// loss by the next such one.
-func (o *Observer) Lost() <-chan struct{} { return o.watch.Lost() }
 
 // Observe asks everybody. It never fails: faults are in the answers. It ends by ctx or by the probes' deadlines.
 func (o *Observer) Observe(ctx context.Context) discovery.Observation {
@@ -58,9 +44,7 @@ func (o *Observer) Observe(ctx context.Context) discovery.Observation {
 		Cluster: o.config.Cluster, Provider: discovery.Aurora, Mode: o.config.Mode,
 		Domain: o.config.Domain, Port: o.config.port(), At: o.config.Now(), Answers: r.answers,
 	}
-	if writer, ok := discovery.Merge(seen).Writer(); ok {
-		o.watch.On(session.Address{Host: writer.Host, Port: writer.Port})
-	}
+	o.Follow(seen)
 	return seen
 }
 
@@ -80,7 +64,7 @@ func (o *Observer) remember(answers []discovery.Answer) {
 	for name := range named {
 		keep[o.config.instance(name)] = true
 	}
-	o.sessions.Only(keep)
+	o.Sessions.Only(keep)
 }
 
 // names are the instances that an answer's fresh rows name.
@@ -98,10 +82,10 @@ func names(a discovery.Answer) []string {
 func (o *Observer) ask(ctx context.Context, name string) discovery.Answer {
 	at := o.config.instance(name)
 	a := discovery.Answer{Endpoint: at.String(), Asked: name}
-	results, err := o.sessions.Ask(ctx, at, query)
+	results, err := o.Sessions.Ask(ctx, at, query)
 	read(&a, results, err)
 	if a.Fault == discovery.None && a.Name != name {
-		o.sessions.Reset(at)
+		o.Sessions.Reset(at)
 		a = discovery.Answer{Endpoint: a.Endpoint, Asked: name, Name: a.Name, Fault: discovery.WrongNode, Detail: a.Name + " answered"}
 	}
 	return a
@@ -110,7 +94,7 @@ func (o *Observer) ask(ctx context.Context, name string) discovery.Answer {
 // askVia asks a cluster endpoint.
 func (o *Observer) askVia(ctx context.Context, role discovery.Role, at session.Address) discovery.Answer {
 	a := discovery.Answer{Endpoint: at.String(), Via: role}
-	results, err := o.sessions.AskOnce(ctx, at, query)
+	results, err := o.Sessions.AskOnce(ctx, at, query)
 	read(&a, results, err)
 	return a
 }

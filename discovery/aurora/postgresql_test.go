@@ -58,10 +58,10 @@ func TestOnRealServers(t *testing.T) {
 	bed.Override("a", "")
 
 	bed.Set("a", "default_transaction_read_only = on")
-	o.sessions.Close() // a setting of the file reaches new transactions of old sessions too, but in its own time
+	o.Sessions.Close() // a setting of the file reaches new transactions of old sessions too, but in its own time
 	step("the writer is set read-only", "a=unknown b=reader c=reader doubt:mixed-answer a")
 	bed.Set("a")
-	o.sessions.Close()
+	o.Sessions.Close()
 	step("and is not any more", "a=writer b=reader c=reader")
 
 	drain(o)

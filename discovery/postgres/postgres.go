@@ -32,10 +32,9 @@ type Config struct {
 
 // Observer asks one cluster. It keeps connections, and nothing else.
 type Observer struct {
-	config   Config
-	sessions *session.Set
-	watch    *session.Watch
-	mu       sync.Mutex // one observation at a time
+	session.Cluster
+	config Config
+	mu     sync.Mutex // one observation at a time
 }
 
 // New returns an Observer that has asked nobody yet.
@@ -43,18 +42,8 @@ func New(config Config) *Observer {
 	if config.Now == nil {
 		config.Now = time.Now
 	}
-	return &Observer{config: config, sessions: session.NewSet(config.Session), watch: session.NewWatch(config.Session)}
+	return &Observer{config: config, Cluster: session.NewCluster(config.Session)}
 }
-
-// Close closes all connections.
-func (o *Observer) Close() {
-	o.watch.Close()
-	o.sessions.Close()
-}
-
-// Lost has a value after the connection to the writer was lost. It is armed by an observation that shows a writer, and after a
-// loss by the next such one.
-func (o *Observer) Lost() <-chan struct{} { return o.watch.Lost() }
 
 // Observe asks everybody. It never fails: faults are in the answers. It ends by ctx or by the probes' deadlines.
 func (o *Observer) Observe(ctx context.Context) discovery.Observation {
@@ -73,9 +62,7 @@ func (o *Observer) Observe(ctx context.Context) discovery.Observation {
 	slices.SortFunc(seen.Answers, func(a, b discovery.Answer) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Asked, b.Asked))
 	})
-	if writer, ok := discovery.Merge(seen).Writer(); ok {
-		o.watch.On(session.Address{Host: writer.Host, Port: writer.Port})
-	}
+	o.Follow(seen)
 	return seen
 }
 
@@ -93,10 +80,10 @@ const (
 
 func (o *Observer) ask(ctx context.Context, name string, at session.Address) discovery.Answer {
 	a := discovery.Answer{Endpoint: at.String(), Asked: name}
-	results, err := o.sessions.Ask(ctx, at, withTimeline)
+	results, err := o.Sessions.Ask(ctx, at, withTimeline)
 	var failure *session.Error
 	if errors.As(err, &failure) && isRevoked(failure.Code) {
-		results, err = o.sessions.Ask(ctx, at, withoutTimeline)
+		results, err = o.Sessions.Ask(ctx, at, withoutTimeline)
 	}
 	if errors.As(err, &failure) {
 		a.Fault, a.Detail = failure.Fault, failure.Detail

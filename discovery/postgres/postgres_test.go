@@ -43,10 +43,10 @@ func TestOnRealServers(t *testing.T) {
 	}
 
 	bed.Set("a", "default_transaction_read_only = on")
-	o.sessions.Close()
+	o.Sessions.Close()
 	step("the primary is set read-only", "a=unknown b=reader c=reader doubt:no-writer doubt:mixed-answer a")
 	bed.Set("a")
-	o.sessions.Close()
+	o.Sessions.Close()
 	step("and is not any more", "a=writer b=reader c=reader")
 
 	drain(o)
@@ -67,7 +67,7 @@ func TestOnRealServers(t *testing.T) {
 	step("F01 the old primary comes back as one", "a=unknown b=writer c=reader note:stale-claim a")
 	bed.WaitFor("c", "SELECT received_tli = 2 FROM pg_stat_wal_receiver")
 	cut.Store(true)
-	o.sessions.Close()
+	o.Sessions.Close()
 	step("we are cut off from b, c is not: the old primary is not the only one", "a=unknown b=unknown(unreachable) c=reader doubt:no-writer a note:stale-claim a")
 	cut.Store(false)
 	bed.Rejoin("a")
