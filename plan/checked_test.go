@@ -73,6 +73,8 @@ func checkAction(law func(bool, string), saw Observation, plan Plan) {
 	old, want := saw.Declared.State, plan.Want
 	acts := plan.Action == Publish || plan.Action == Failover
 	law(acts == (plan.Class != NoChange), "actions have a class, and nothing else has")
+	law(acts || old.Timeline == want.Timeline, "a timeline is recorded with another change")
+	law(old.Writer == want.Writer || want.Writer == "" || saw.Topology.Timeline == 0 || saw.Topology.Timeline >= old.Timeline, "no old primary becomes the writer")
 	law(acts == !same(old, want), "what is published differs, and nothing differs that is not published")
 	explained := slices.ContainsFunc(plan.Reasons, func(r Reason) bool { return r.Code.action() })
 	law(acts == explained, "actions have a reason, and nothing else has one of that kind")
@@ -114,7 +116,7 @@ func selectors(s State) string {
 
 func equal(a, b Plan) bool {
 	return a.Action == b.Action && a.Class == b.Class && slices.Equal(a.Reasons, b.Reasons) &&
-		a.Want.Epoch == b.Want.Epoch && same(a.Want, b.Want)
+		a.Want.Epoch == b.Want.Epoch && a.Want.Timeline == b.Want.Timeline && same(a.Want, b.Want)
 }
 
 // backwards is o in another order, and with notes: they are for people.

@@ -135,6 +135,7 @@ func (d *decision) conclude() bool {
 	if same(d.old, d.want) {
 		return d.rest()
 	}
+	d.want.Timeline = d.timeline()
 	if !sameSelectors(d.old, d.want) {
 		d.want.Epoch = max(d.old.Epoch, d.saw.Declared.LastEpoch) + 1
 	}

@@ -26,7 +26,8 @@
 // # Another writer is a failover; monitoring has no vote
 //
 //  8. The mode has become global-secondary: the Writer Service goes, but only with AllowShrink.
-//  9. The new writer is disabled: hold. A person said one thing and the cluster another.
+//  9. The new writer is on an older timeline than the declared one was ([State.Timeline]): hold. An old primary has come back. Or it is
+//     disabled: hold. A person said one thing and the cluster another.
 //  10. It has no overlay: that is published first, in a commit of its own, because there is nothing to switch to before. Whoever decides
 //     again on the tree with the overlay gets rule 11: where readiness has no say, the failover can be the next commit of the same push.
 //  11. It has no ready pod: wait, unless the old writer has none either. Where Kubernetes is not in reach, readiness has no say.
@@ -67,7 +68,7 @@
 // # What becomes of it
 //
 //  25. Nothing differs: keep, also while one instance waits for a person ([Reason.NeedsPerson]): the rest of the cluster goes on, and
-//     so does its configuration. Metadata that was merely unknown is no difference. It is recorded along with another change, and only of
+//     so does its configuration. Metadata that was merely unknown is no difference, nor is another timeline of the same writer. It is recorded along with another change, and only of
 //     members that are out, because it rolls their pods.
 //  26. The epoch is raised if and only if a selector changes: by one, from the newest that any commit of ours carried. A number that was
 //     reverted is never used for another membership. Why a member is out may change without.

@@ -63,6 +63,9 @@ func someTopology(t *rapid.T, rules Rules, deletions bool) discovery.Topology {
 	if len(there) > 0 && (!rules.GlobalSecondary || rapid.Bool().Draw(t, "promoted")) {
 		top.Instances[rapid.IntRange(0, len(there)-1).Draw(t, "writer")].Role = discovery.Writer
 	}
+	if _, ok := top.Writer(); ok {
+		top.Timeline = rapid.Uint32Range(0, 3).Draw(t, "timeline")
+	}
 	if rapid.IntRange(0, 4).Draw(t, "trust") == 0 {
 		top.Doubts = []discovery.Doubt{{Code: discovery.NoWriter}}
 	}

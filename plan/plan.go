@@ -13,6 +13,8 @@ type State struct {
 	Epoch uint64
 	// Writer is the name of the member behind the Writer Service; "" only in mode global-secondary.
 	Writer string
+	// Timeline is the WAL timeline that the writer was on when it was last published (provider postgres); 0 when not known.
+	Timeline uint32
 	// Fallback is true while the Reader Service includes the writer for want of readers.
 	Fallback bool
 	// Members have an overlay in the tree. Sorted by name.

@@ -54,6 +54,28 @@ func TestMetadataIsRecordedWhereItRollsNobodyWhoServes(t *testing.T) {
 	}
 }
 
+// A higher timeline of the same writer is worth no commit, but goes along with one.
+func TestTimelineIsRecordedWithAnotherChange(t *testing.T) {
+	s := newStory(t)
+	for _, c := range []struct {
+		script string
+		want   uint32
+	}{
+		{"timeline 5\nsees a:writer b:reader", 5},
+		{"timeline 6\nsees 3x a:writer b:reader\nthen keep", 5},
+		{"sees 3x a:writer b:reader/timeout\nthen publish membership: failed b; fallback-began a", 6},
+		{"timeline 0\nsees a:writer b:reader\nsees a:writer b:reader\nthen publish membership: joined b; fallback-ended a", 6},
+		{"timeline 7\nsees a:reader c:writer\nthen publish scale: overlay-added c; writer-not-ready c", 6}, // a is still declared
+		{"sees a:reader c:writer\nthen failover: writer-moved c; writer-demoted a", 7},
+		{"rule global-secondary\nrule shrink yes\nsees a:reader c:reader\nthen publish membership: writer-demoted c; writer-dropped c; shrink-allowed", 0},
+	} {
+		s.run(c.script)
+		if got := s.saw.Declared.State.Timeline; got != c.want {
+			t.Errorf("%q: timeline %d is declared, want %d", c.script, got, c.want)
+		}
+	}
+}
+
 // One instance that waits for a person keeps nothing else from going on: that would be a hold.
 func TestOneThatNeedsAPersonHoldsNobodyElse(t *testing.T) {
 	for _, c := range []struct {

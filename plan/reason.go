@@ -47,6 +47,7 @@ const (
 	Paused                                           // "paused"
 	NoInstances                                      // "no-instances"
 	NoTrustedWriter                                  // "no-trusted-writer"
+	WriterStale                                      // "writer-stale": the new writer is an old primary that came back
 	WriterDisabled                                   // "writer-disabled": a person disabled the instance that is the writer
 	WriterNotReady                                   // "writer-not-ready": the new writer has no pod to switch to yet
 	NeedsConsent                                     // "needs-consent": it would shrink by more than half, or lose the Writer Service
@@ -96,6 +97,7 @@ declared-broken: what is declared in Git contradicts itself
 paused: a person paused this cluster
 no-instances: the topology has no instances; nothing is removed for that
 no-trusted-writer: the topology has no writer
+writer-stale: says that it is the writer, but is on an older timeline than the writer that is declared
 writer-disabled: is the writer, but a person disabled it; a writer cannot be disabled
 writer-not-ready: is the writer now, but has no ready pod to switch to yet
 needs-consent: would leave in a step that shrinks the cluster too much; set allowShrink with a reason
@@ -150,7 +152,7 @@ func (c Code) action() bool { return c < Doubted }
 // rest of the cluster goes on: a plan whose action is Keep or Publish can have such a reason too.
 func (r Reason) NeedsPerson() bool {
 	switch r.Code {
-	case DeclaredBroken, Paused, WriterDisabled, NeedsConsent, RevertedByPerson, NoSlot, OverlayPinned:
+	case DeclaredBroken, Paused, WriterStale, WriterDisabled, NeedsConsent, RevertedByPerson, NoSlot, OverlayPinned:
 		return true
 	}
 	return false

@@ -73,7 +73,7 @@ func (s State) excluded() (set uint64) {
 	return set
 }
 
-// same reports whether a and b agree in all but the epoch.
+// same reports whether a and b agree in all but the epoch and the timeline, which are recorded with other changes.
 func same(a, b State) bool {
 	return a.Writer == b.Writer && a.Fallback == b.Fallback && slices.Equal(a.Members, b.Members)
 }

@@ -84,6 +84,35 @@ var writerStories = []telling{
 		then hold: doubt b
 		sees a:reader b:writer
 		then failover: writer-moved b; writer-demoted a; fallback-began b`},
+	{"an old primary that comes back does not take over", `
+		timeline 5
+		sees a:writer b:reader c:reader
+		timeline 4
+		sees a:?/unreachable b:writer c:reader
+		then hold: writer-stale b
+		git 1: a | b c |
+		timeline 6
+		sees a:?/unreachable b:reader c:writer
+		then failover: writer-moved c; writer-demoted a
+		timeline 5
+		sees a:writer b:reader c:?/unreachable
+		then hold: writer-stale a
+		git 2: c | b | a=unproven`},
+	{"a timeline that is not known is no reason to wait", `
+		timeline 5
+		sees a:writer b:reader
+		timeline 0
+		sees a:reader b:writer
+		then failover: writer-moved b; writer-demoted a; fallback-began b
+		timeline 4
+		sees a:writer b:?/unreachable
+		then hold: writer-stale a`},
+	{"a writer that is back with another history stays the writer", `
+		timeline 5
+		sees a:writer b:reader
+		timeline 1
+		sees 9x a:writer b:reader
+		then keep`},
 	{"in a failover window each probe counts", `
 		tick 100ms
 		window open

@@ -25,6 +25,7 @@ import (
 //	ready a=1 b=0 | ready unknown
 //	pinned b                      a person's file is in b's overlay; "pinned none" when it is gone
 //	window open | window closed   a failover window; "tick 1s" sets the length of a tick
+//	timeline 5                    the writer's from now on; 0 is not known
 //	then again                    the same observation once more
 //	then publish scale: overlay-added b; joined c     action, class and all reasons
 //	git 2: a | b | c=unhealthy    epoch, writer, who serves readers, who is out and why
@@ -40,6 +41,8 @@ type story struct {
 	saw   Observation
 	past  []Declared // before each publish that was neither reverted nor lost
 	plan  Plan
+	// timeline is the writer's, 0 when not known.
+	timeline uint32
 }
 
 var epochStart = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
@@ -76,13 +79,25 @@ func (s *story) verbs() map[string]func(string) string {
 		"revert":  s.revert,
 		"pinned":  func(name string) string { s.saw.Pinned = map[string]bool{name: true}; return "" },
 		"window":  func(on string) string { s.saw.Window = on == "open"; return "" },
-		"tick":    func(d string) (p string) { s.tick, p = duration(d); return p },
+		"timeline": func(n string) string {
+			k, err := strconv.ParseUint(n, 10, 32)
+			s.timeline = uint32(k)
+			return problem(err)
+		},
+		"tick": func(d string) (p string) { s.tick, p = duration(d); return p },
 		"wait": func(d string) (p string) {
 			wait, p := duration(d)
 			s.now = s.now.Add(wait - s.tick)
 			return p
 		},
 	}
+}
+
+func problem(err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func duration(text string) (time.Duration, string) {
@@ -102,6 +117,7 @@ func (s *story) sees(text string) string {
 	}
 	for i := range times {
 		s.saw.Topology = topology(text)
+		s.saw.Topology.Timeline = s.timeline
 		s.step()
 		if i < times-1 && (s.plan.Action == Publish || s.plan.Action == Failover) {
 			return fmt.Sprintf("published %d ticks early: %s", times-1-i, s.said())

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -44,6 +45,8 @@ func (d *decision) writerMoved() bool {
 		d.note(WriterDropped, from, "")
 		d.note(ShrinkAllowed, "", d.rules.AllowShrink)
 		return d.switchTo("")
+	case d.stale():
+		return d.hold(WriterStale, to, fmt.Sprintf("timeline %d, declared is %d; if the cluster was rebuilt, remove timeline from topology.yaml", d.saw.Topology.Timeline, d.old.Timeline))
 	case d.rules.Disabled[to]:
 		return d.hold(WriterDisabled, to, "")
 	}
@@ -60,6 +63,25 @@ func (d *decision) writerMoved() bool {
 		d.action, d.class = Failover, FailoverChange
 	}
 	return true
+}
+
+// stale reports whether the new writer is known to be on an older timeline than the declared one was: each promotion
+// begins a higher one, so it is an old primary that came back.
+func (d *decision) stale() bool {
+	seen := d.saw.Topology.Timeline
+	return seen != 0 && seen < d.old.Timeline
+}
+
+// timeline is what is known of the wanted writer's. What was known before stays a lower bound while nothing is seen.
+func (d *decision) timeline() uint32 {
+	seen := d.saw.Topology.Timeline
+	switch {
+	case d.want.Writer == "":
+		return 0
+	case d.want.Writer != d.writer() || seen == 0:
+		return d.old.Timeline
+	}
+	return seen
 }
 
 // makeWay gives the new writer its overlay, because there is nothing to switch to before.
