@@ -95,6 +95,9 @@ func (c CheckCmd) directories() ([]string, error) {
 	if len(dirs) > 1 && (c.File != "" || c.Base != "") {
 		return nil, exitf(ExitUsage, "poolwright check --help", "reading the command line: -f and --base are for one directory, not for %d", len(dirs))
 	}
+	if c.Base != "" {
+		return dirs, haveDir(c.Base)
+	}
 	return dirs, nil
 }
 
@@ -121,7 +124,7 @@ func (c CheckCmd) check(builder *build.Builder, dir string) checked {
 		one.Issues = append(one.Issues, issueOf(dir, f))
 	}
 	one.drawn.Cluster = d.Cluster
-	one.drawn.State, _ = render.ReadBack(base.Files) // Check has said what is wrong with it
+	one.drawn.State, _ = render.ReadBack(d.Metadata.Name, base.Files) // Check has said what is wrong with it
 	if c.Base != "" {
 		one.Issues = append(one.Issues, againstBase(builder, c.Base, one)...)
 	}

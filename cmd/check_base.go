@@ -21,7 +21,7 @@ func againstBase(builder *build.Builder, baseDir string, now checked) []Issue {
 	if err != nil {
 		return []Issue{{Severity: build.Error.String(), File: baseDir, Message: err.Error()}}
 	}
-	was, err := render.ReadBack(before.Files)
+	was, err := render.ReadBack(now.drawn.Cluster.Metadata.Name, before.Files)
 	if err != nil {
 		return []Issue{{Severity: build.Error.String(), File: filepath.Join(baseDir, render.TopologyFile), Message: err.Error()}}
 	}

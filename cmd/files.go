@@ -12,15 +12,32 @@ import (
 	"github.com/poolwright/poolwright/gitsync"
 )
 
-// readDir reads a cluster directory of a checkout. A directory which does not
-// exist is an empty one: a cluster with no tree yet.
+// readDirIfAny is readDir, but a directory which does not exist is an empty one:
+// a cluster with no tree yet.
+func readDirIfAny(dir string) (gitsync.Base, error) {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return gitsync.Base{Files: gitsync.Files{}}, nil
+	}
+	return readDir(dir)
+}
+
+// haveDir is the error about a directory that a person named and that does not exist.
+func haveDir(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return exitf(ExitUsage, "", "reading %s: no such directory", dir)
+	}
+	return nil
+}
+
+// readDir reads a cluster directory of a checkout.
 func readDir(dir string) (gitsync.Base, error) {
+	if err := haveDir(dir); err != nil {
+		return gitsync.Base{}, err
+	}
 	base := gitsync.Base{Files: gitsync.Files{}}
 	root := os.DirFS(dir)
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && name == ".":
-			return fs.SkipAll
 		case err != nil:
 			return err
 		case entry.IsDir() && entry.Name() == ".git":

@@ -40,7 +40,7 @@ func (c RenderCmd) Run(ctx context.Context, std *Stdio) error {
 	if c.Out == "-" {
 		return writeArchive(std.Out, tree)
 	}
-	change, err := changeOf(c.Out, tree)
+	change, err := c.change(tree)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (c RenderCmd) from() string {
 
 // observed draws what a look at the cluster comes to.
 func (c RenderCmd) observed(ctx context.Context) (render.Tree, error) {
-	o, err := outlook(ctx, c.File, c.SnapshotFlag, func(context.Context, declaration) (gitsync.Base, error) { return baseIn(c.from()) })
+	o, err := outlook(ctx, c.File, c.SnapshotFlag, func(context.Context, declaration) (gitsync.Base, error) { return c.base() })
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +73,11 @@ func (c RenderCmd) declared(context.Context) (render.Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := baseIn(c.from())
+	base, err := c.base()
 	if err != nil {
 		return nil, err
 	}
-	state, err := render.ReadBack(base.Files)
+	state, err := render.ReadBack(d.Metadata.Name, base.Files)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s back: %w", c.from(), err)
 	}
@@ -87,12 +87,15 @@ func (c RenderCmd) declared(context.Context) (render.Tree, error) {
 	return render.Draw(d.Cluster, state, render.GivenIn(base.Files))
 }
 
-// baseIn is the base of a directory, or the empty one without any.
-func baseIn(dir string) (gitsync.Base, error) {
-	if dir == "" {
-		return gitsync.Base{Files: gitsync.Files{}}, nil
+// base is what is declared so far. Only --out may not be there yet.
+func (c RenderCmd) base() (gitsync.Base, error) {
+	switch {
+	case c.Tree != "":
+		return readDir(c.Tree)
+	case c.Out != "-":
+		return readDirIfAny(c.Out)
 	}
-	return readDir(dir)
+	return gitsync.Base{Files: gitsync.Files{}}, nil
 }
 
 // owned are the files of a tree that poolwright writes.
@@ -106,13 +109,41 @@ func owned(files gitsync.Files) render.Tree {
 	return tree
 }
 
-// changeOf is what brings dir to tree. It refuses to write where a person's
-// file or a link is.
-func changeOf(dir string, tree render.Tree) (gitsync.Change, error) {
-	have, err := readDir(dir)
+// change is what brings --out to tree. An epoch never goes back.
+func (c RenderCmd) change(tree render.Tree) (gitsync.Change, error) {
+	have, err := readDirIfAny(c.Out)
 	if err != nil {
 		return gitsync.Change{}, err
 	}
+	change, err := changeOf(c.Out, have, tree)
+	if err != nil {
+		return change, err
+	}
+	was, now, err := c.epochs(have, tree)
+	if err == nil && now < was {
+		err = exitf(ExitRefused, "poolwright render -f "+c.File+" --declared --out "+c.Out,
+			"rendering into %s: its epoch is %d and would go back to %d", c.Out, was, now)
+	}
+	return change, err
+}
+
+// epochs are those of --out and of a tree; 0 where there is no topology.yaml.
+func (c RenderCmd) epochs(have gitsync.Base, tree render.Tree) (was, now uint64, err error) {
+	d, err := declare(c.File)
+	if err != nil {
+		return 0, 0, err
+	}
+	before, err := render.ReadBack(d.Metadata.Name, have.Files)
+	if err != nil {
+		return 0, 0, fmt.Errorf("reading %s back: %w", c.Out, err)
+	}
+	after, err := render.ReadBack(d.Metadata.Name, tree)
+	return before.Epoch, after.Epoch, err
+}
+
+// changeOf is what brings dir to tree. It refuses to write where a person's
+// file or a link is.
+func changeOf(dir string, have gitsync.Base, tree render.Tree) (gitsync.Change, error) {
 	if foreign := inTheWay(have.Files, tree); len(foreign) > 0 {
 		return gitsync.Change{}, exitf(ExitRefused, "mv "+filepath.Join(dir, foreign[0])+" "+filepath.Join(dir, foreign[0])+".mine",
 			"rendering into %s: %s is not poolwright's and stands in the way", dir, strings.Join(foreign, ", "))
