@@ -68,6 +68,8 @@ func TestReadBackRefusesWhatDrawWouldNotWrite(t *testing.T) {
 		"two documents":               {"kind: ConfigMap", "kind: ConfigMap\n---\na: b", "more than one document"},
 		"no epoch":                    {`epoch: "7"`, `era: "7"`, "epoch"},
 		"epoch zero":                  {`epoch: "7"`, `epoch: "0"`, "epoch"},
+		"timeline zero":               {"  fallback:", "  timeline: \"0\"\n  fallback:", "data.timeline"},
+		"a timeline that is too high": {"  fallback:", "  timeline: \"4294967296\"\n  fallback:", "data.timeline"},
 		"no fallback":                 {`fallback: "false"`, `fallback: "maybe"`, "fallback"},
 		"a writer who is no member":   {"writer: a", "writer: z", "writer z is not a member"},
 		"no members":                  {instances, "  instances: \"[]\"\n", "without members"},

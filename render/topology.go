@@ -22,6 +22,7 @@ type topologyView struct {
 	Labels, Annotations []pair
 	Epoch               uint64
 	Writer              string
+	Timeline            uint32 // 0: not known
 	Fallback            bool
 	Members             []memberView
 }
@@ -42,7 +43,7 @@ func topologyName(cluster string) string { return cluster + "-topology" }
 func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
 	v := topologyView{
 		Header: header, Name: TopologyName(c), Labels: pairs(objectLabels(c)), Annotations: pairs(theirs(c.Metadata.Annotations)),
-		Epoch: s.Epoch, Writer: s.Writer, Fallback: s.Fallback,
+		Epoch: s.Epoch, Writer: s.Writer, Timeline: s.Timeline, Fallback: s.Fallback,
 	}
 	for _, m := range s.Members {
 		v.Members = append(v.Members, memberView{
@@ -92,6 +93,7 @@ func readTopology(cluster string, data []byte) (plan.State, error) {
 		Data     struct {
 			Epoch     string `yaml:"epoch"`
 			Writer    string `yaml:"writer"`
+			Timeline  string `yaml:"timeline"`
 			Fallback  string `yaml:"fallback"`
 			Instances string `yaml:"instances"`
 		} `yaml:"data"`
@@ -109,6 +111,10 @@ func readTopology(cluster string, data []byte) (plan.State, error) {
 	if err != nil || epoch == 0 {
 		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1", file.Data.Epoch)
 	}
+	timeline, err := readTimeline(file.Data.Timeline)
+	if err != nil {
+		return plan.State{}, err
+	}
 	fallback, err := strconv.ParseBool(file.Data.Fallback)
 	if err != nil {
 		return plan.State{}, fmt.Errorf("data.fallback %q is neither true nor false", file.Data.Fallback)
@@ -117,8 +123,20 @@ func readTopology(cluster string, data []byte) (plan.State, error) {
 	if err != nil {
 		return plan.State{}, fmt.Errorf("data.instances: %w", err)
 	}
-	s := sorted(plan.State{Epoch: epoch, Writer: file.Data.Writer, Fallback: fallback, Members: members})
+	s := sorted(plan.State{Epoch: epoch, Writer: file.Data.Writer, Timeline: timeline, Fallback: fallback, Members: members})
 	return s, check(s)
+}
+
+// readTimeline reads data.timeline, which is only there when it is known.
+func readTimeline(text string) (uint32, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || n == 0 {
+		return 0, fmt.Errorf("data.timeline %q is not a number from 1", text)
+	}
+	return uint32(n), nil
 }
 
 // topologyHeader tells whose topology it is.
