@@ -61,7 +61,7 @@ func TestC04C05D18OnlyOwnedFilesAreTouched(t *testing.T) {
 	r.await("a serving readers", func() bool { return strings.Contains(last(r), "readers gain a") })
 
 	check(t, sim.RemoveInstance("c"))
-	p.awaitLine("overlay-pinned c")
+	p.awaitLine("hold", "overlay")
 	p.kill()
 	if got := r.git("ls-tree", "-r", "main", "clusters/story/instances/c"); !strings.Contains(got, "pgbouncer.ini") {
 		t.Errorf("left of c is %q, want all of it beside a person's file", got)
@@ -131,7 +131,7 @@ func TestC08AGitRevertIsRespected(t *testing.T) {
 	gitIn(t, work, "push", "-q", "origin", "main")
 
 	p = start(t, "run", "-f", file)
-	p.awaitLine("hold", "reverted-by-person")
+	p.awaitLine("hold", "revert")
 	r.awaitSubject(3, "Revert")
 	now := sim.State().Writer
 	check(t, sim.Promote(map[string]string{"b": "c", "c": "b"}[now]))
