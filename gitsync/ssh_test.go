@@ -43,6 +43,17 @@ func TestTrap14OneConnection(t *testing.T) {
 	if s.Connections() != 2 {
 		t.Errorf("%d connections after the cut, want 2", s.Connections())
 	}
+	gitsync.Idle(p)
+	publishOne(t, p, write("a", "x", "after a pause\n"))
+	if s.Connections() != 2 {
+		t.Errorf("%d connections after a pause, want 2", s.Connections())
+	}
+	s.Cut()
+	gitsync.Idle(p)
+	publishOne(t, p, write("a", "x", "after a pause that was too long\n"))
+	if s.Connections() != 3 {
+		t.Errorf("%d connections after that, want 3", s.Connections())
+	}
 }
 
 // TestTrap12SilentServer: the context ends a handshake that never comes.
