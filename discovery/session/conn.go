@@ -23,10 +23,9 @@ type conn struct {
 	era     int // of the Session that keeps it
 }
 
-// lifetime is how long a connection serves, on average: a quarter less to a quarter more, so that those which
-// were opened together are not replaced together. A name can come to lead to another machine while the old one still answers over
-// the old socket (blue/green, a restored cluster that was renamed). PgBouncer resolves anew; who asks has to see what it will see,
-// about a minute later at most.
+// lifetime is how long a connection serves, on average: a quarter less to a quarter more, so that those which were opened together
+// are not all replaced in one round. A name can come to lead to another machine while the old one still answers over the old
+// socket (blue/green, a cluster that was restored and renamed). PgBouncer follows the name with its next connection, so who asks must too.
 const lifetime = time.Minute
 
 func expiry() time.Time { return time.Now().Add(lifetime*3/4 + rand.N(lifetime/2)) }
