@@ -89,6 +89,7 @@ func TestExpressions(t *testing.T) {
 		"select interval '1 hour' * 2 - interval '1 hour' = interval '1 hour'":                                   "t",
 		"select round(2.5), round(3.5::float8), round(2.5::float8), floor(-1.5), ceil(1.2), abs(-3.0)":           "3|4|2|-2|2|3",
 		"select /* a /* nested */ comment */ 1 -- end":                                                           "1",
+
 		"select 'it''s', 9999999999": "it's|9999999999",
 		"select 1 where false":       "",
 		"select 1 order by 1":        "1",
