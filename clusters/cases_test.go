@@ -131,7 +131,7 @@ func TestA06DatabasesHaveNoHostOfTheirOwn(t *testing.T) {
 }
 
 func TestA28DigestsNeedAVersion(t *testing.T) {
-	digest := strings.Replace(base, "pgbouncer:1.25.2", "pgbouncer@sha256:0123", 1)
+	digest := strings.Replace(base, "pgbouncer:1.25.2", "pgbouncer@sha256:"+strings.Repeat("0123", 16), 1)
 	problemAt(t, digest, versionPath)
 	c := mustLoad(t, digest+"    pgbouncerVersion: 1.25.2\n")
 	if v, ok := c.Spec.PgBouncer.EffectiveVersion(); !ok || v != (Version{1, 25, 2}) {
@@ -151,5 +151,27 @@ func TestInstanceNamesThatLookLikeOtherYAML(t *testing.T) {
 		if p.Line != 10 {
 			t.Errorf("%s: %v", name, p)
 		}
+	}
+}
+
+func TestC25FlagsOfCommandLinesHoldNoCredential(t *testing.T) {
+	sidecar := func(args string) string {
+		return base + "    sidecars: [{name: s, image: s, args: [" + args + "]}]\n"
+	}
+	for args, at := range map[string]string{
+		`"--password", "hunter2"`:                "1",
+		`"-v", "--db.password", "hunter2"`:       "2",
+		`"--token=hunter2"`:                      "0",
+		`"serve", "--api-key", "hunter2", "-v"`:  "2",
+		`"--client-secret", "hunter2"`:           "1",
+		`"--password", "hunter2", "--token", ""`: "1",
+	} {
+		p := problemAt(t, sidecar(args), "spec.pgbouncer.sidecars[0].args["+at+"]")
+		if p.Message != holdsCredential || strings.Contains(p.String(), "hunter2") || p.Line != 10 {
+			t.Error(p)
+		}
+	}
+	for _, args := range []string{`"--password", "$(PGPASSWORD)"`, `"--password"`, `"--no-password", "-v"`, `"--password-file", "/run/p"`, `"--token=$(T)"`, `"--tokens", "3"`} {
+		mustLoad(t, sidecar(args))
 	}
 }

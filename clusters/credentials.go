@@ -19,6 +19,24 @@ var credentialShapes = []*regexp.Regexp{
 	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
 }
 
+// secretFlag is a flag of a command line that takes a secret, and the secret when it is in the same word.
+var secretFlag = regexp.MustCompile(`(?i)^--?(?:[a-z0-9._-]*[._-])?(?:password|passwd|passphrase|pwd|token|secret[._-]?key|client[._-]?secret|api[._-]?key)(?:=(.*))?$`)
+
+// flagged is the item of a command line that is a flag's secret, when item i is such a flag.
+func flagged(list []any, i int) (int, bool) {
+	flag, _ := list[i].(string)
+	m := secretFlag.FindStringSubmatch(flag)
+	if m == nil {
+		return i, false
+	}
+	value := m[1]
+	if !strings.Contains(flag, "=") && i+1 < len(list) {
+		i++
+		value, _ = list[i].(string)
+	}
+	return i, value != "" && !strings.HasPrefix(value, "-") && !reference.MatchString(value)
+}
+
 // reference is a secret by name: a variable of the shell or of Kubernetes, or a parameter of a query.
 var reference = regexp.MustCompile(`^\$(\(|\{|[A-Za-z_0-9])`)
 
@@ -56,6 +74,11 @@ func (r *report) search(v any, at string) {
 	case []any:
 		for i, item := range v {
 			r.search(item, fmt.Sprintf("%s[%d]", at, i))
+			if secret, ok := flagged(v, i); ok {
+				where := fmt.Sprintf("%s[%d]", at, secret)
+				r.wrong(where, holdsCredential, "use a file, or $(VARIABLE) with env.valueFrom.secretKeyRef")
+				r.bad[where] = true
+			}
 		}
 	case map[string]any:
 		r.searchMap(v, at)

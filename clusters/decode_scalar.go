@@ -102,7 +102,7 @@ func enumHint(value string, s *schema, at string) string {
 
 // integer reads a plain decimal number. Our own fields end in int32 fields of Kubernetes.
 func (d *decoder) integer(n *yaml.Node, s *schema, at string) (any, bool) {
-	if n.Tag != "!!int" {
+	if n.Tag != "!!int" && !(n.Tag == "!!float" && digits.MatchString(n.Value)) { // YAML has no whole number beyond 64 bits
 		d.wrongType(n, "a whole number", at)
 		return nil, false
 	}
@@ -121,11 +121,26 @@ func (d *decoder) integer(n *yaml.Node, s *schema, at string) (any, bool) {
 		d.refuse(at, fmt.Sprintf("must be at least %d", low), "")
 		d.bad[at] = true
 	case err != nil || v < low || v > high:
-		d.unread(at, fmt.Sprintf("must be from %d to %d", low, high), "")
+		d.unread(at, bounds(s, low, high, strings.HasPrefix(n.Value, "-")), "")
 	default:
 		return v, true
 	}
 	return nil, false
+}
+
+var digits = regexp.MustCompile(`^-?[0-9]+$`)
+
+// bounds says which bound a number breaks; both when both are the field's own.
+func bounds(s *schema, low, high int64, negative bool) string {
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		return fmt.Sprintf("must be from %d to %d", low, high)
+	case negative && s.Minimum != nil:
+		return fmt.Sprintf("must be at least %d", low)
+	case negative:
+		return fmt.Sprintf("needs a whole number down to %d", low)
+	}
+	return fmt.Sprintf("needs a whole number up to %d", high)
 }
 
 func (d *decoder) boolean(n *yaml.Node, at string) (any, bool) {

@@ -18,7 +18,8 @@ const (
 
 // Import turns a PgBouncerAurora resource into the text of a Cluster file, with its comments. What is carried keeps its meaning;
 // the notes list what is not, and what a person has to decide, in the order of the resource. Load takes the text as it is,
-// but for one thing: where the image's tag does not tell the version of PgBouncer, it asks for pgbouncerVersion.
+// but for what the notes ask: an image in the place of a placeholder such as <your-registry>/pgbouncer:1.25.2, and
+// pgbouncerVersion where the image's tag does not tell it.
 // What cannot be read, or has no meaning that could be carried, is an Errors with the lines of the resource.
 func Import(data []byte) ([]byte, []string, error) {
 	im := importer{report: newReport("")}
@@ -203,13 +204,14 @@ func (im *importer) drop(r *report) bool {
 	return dropped
 }
 
-// judge turns the one thing that only a person can know into a note.
+// judge turns what only a person can know into notes.
 func (im *importer) judge() error {
 	im.findings = slices.DeleteFunc(im.findings, func(f finding) bool {
-		if f.Path == versionPath {
+		theirs := f.Path == versionPath || f.Path == imagePath && f.Message == notImage
+		if theirs {
 			im.note(f.Line, f.Path+": "+f.Message+", "+f.Hint)
 		}
-		return f.Path == versionPath
+		return theirs
 	})
 	im.note(0, "operator flags are not part of the resource: --aws-region is spec.discovery.rds.region, without which AWS is not asked")
 	im.note(0, "spec.publish.repository: without it nothing is published")
@@ -222,8 +224,10 @@ const importHeader = `# Made from a PgBouncerAurora resource by poolwright impor
 
 func (im *importer) text() ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{im.root}, HeadComment: importHeader}
-	if slices.ContainsFunc(im.notes, func(n note) bool { return strings.HasPrefix(n.text, versionPath) }) {
-		doc.HeadComment += "\n#   " + versionPath + ": the version of PgBouncer in the image"
+	for _, open := range [][2]string{{imagePath, "the image, which here has a placeholder"}, {versionPath, "the version of PgBouncer in the image"}} {
+		if slices.ContainsFunc(im.notes, func(n note) bool { return strings.HasPrefix(n.text, open[0]+": ") }) {
+			doc.HeadComment += "\n#   " + open[0] + ": " + open[1]
+		}
 	}
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

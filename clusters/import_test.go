@@ -25,11 +25,11 @@ func TestImportedResources(t *testing.T) {
 	})
 }
 
-// mustLoadImported holds Import to its promise: Load asks for the version of PgBouncer, or for nothing.
+// mustLoadImported holds Import to its promise: Load asks for the image, for the version of PgBouncer, or for nothing.
 func mustLoadImported(t *testing.T, text []byte) {
 	t.Helper()
 	_, err := Load("cluster.yaml", text)
-	if problems, ok := err.(Errors); ok && len(problems) == 1 && problems[0].Path == versionPath {
+	if problems, ok := err.(Errors); ok && len(problems) == 1 && (problems[0].Path == versionPath || problems[0].Path == imagePath) {
 		return
 	}
 	if err != nil {

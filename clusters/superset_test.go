@@ -42,7 +42,7 @@ spec:
     replicas: 2
     terminationGracePeriodSeconds: 60
     config:
-      pgbouncer: {auth_type: scram-sha-256, auth_file: /etc/x, listen_addr: "*", listen_port: "6433", pidfile: /tmp/p}
+      pgbouncer: {auth_type: scram-sha-256, auth_file: /etc/pgb/x, listen_addr: "*", listen_port: "6433", pidfile: /tmp/p}
       databases: {app: {pool_size: "10"}}
       users: {app: {pool_mode: session}}
       peers: {"1": {host: peer.example.com}}

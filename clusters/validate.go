@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -45,6 +46,7 @@ func (r *report) discovery(d Discovery) {
 		r.aurora(at, d)
 	}
 	r.hosts(at+".hosts", d.Hosts)
+	r.addresses(at+".hosts", d)
 	r.host(at+".clusterEndpoints.writer.host", d.ClusterEndpoints.Writer.Host)
 	r.host(at+".clusterEndpoints.reader.host", d.ClusterEndpoints.Reader.Host)
 	r.sources(at, d)
@@ -91,6 +93,21 @@ func (r *report) hosts(at string, hosts []Host) {
 			r.wrong(item+".name", "is the name of an earlier host too", "")
 		}
 		seen[h.Name] = true
+	}
+}
+
+// addresses: two names for one server would be two poolers in front of it, and a failover between them none.
+func (r *report) addresses(at string, d Discovery) {
+	seen := map[string]string{}
+	for i, h := range d.Hosts {
+		port := h.Port
+		orInt(&port, d.Port)
+		address := strings.ToLower(strings.TrimSuffix(h.Host, ".")) + " " + strconv.Itoa(port)
+		if first, twice := seen[address]; twice && h.Host != "" {
+			r.wrong(fmt.Sprintf("%s[%d].host", at, i), "is the address of "+first+" too: port "+strconv.Itoa(port), "one entry per server")
+			continue
+		}
+		seen[address] = h.Name
 	}
 }
 

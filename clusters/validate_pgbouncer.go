@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 func (r *report) pgbouncer(p PgBouncer) {
 	const at = "spec.pgbouncer"
 	r.image(at, p)
+	r.containers(at+".sidecars", p.Sidecars)
+	r.volumes(at, p)
 	r.object(at+".authFileSecretRef.name", p.AuthFileSecretRef.Name)
 	r.object(at+".serviceAccountName", p.ServiceAccountName)
 	r.object(at+".priorityClassName", p.PriorityClassName)
@@ -31,6 +32,9 @@ func (r *report) pgbouncer(p PgBouncer) {
 // versionPath is where a missing version is reported, for Import to know it.
 const versionPath = "spec.pgbouncer.pgbouncerVersion"
 
+// imagePath is where a bad image is reported, for Import to know it.
+const imagePath = "spec.pgbouncer.image"
+
 func (r *report) image(at string, p PgBouncer) {
 	if _, given := r.places[versionPath]; !given {
 		r.places[versionPath] = r.places[at+".image"] // the line to look at
@@ -38,8 +42,8 @@ func (r *report) image(at string, p PgBouncer) {
 	_, known := p.EffectiveVersion()
 	switch {
 	case p.Image == "":
-	case strings.ContainsFunc(p.Image, unicode.IsSpace):
-		r.wrong(at+".image", "is not an image reference", "such as registry.example.com/pgbouncer:1.25.2")
+	case !isImage(p.Image):
+		r.wrong(imagePath, notImage, imageHint)
 	case !known && p.Version != "":
 		r.wrong(versionPath, "is not a full version", "such as 1.25.2")
 	case !known:
@@ -48,7 +52,13 @@ func (r *report) image(at string, p PgBouncer) {
 }
 
 // optionKey is what stands left of = in an ini line or a connection string.
-var optionKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var optionKey = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// entryName is what PgBouncer reads left of = in the sections of entries; it takes no quotes there.
+var entryName = regexp.MustCompile(`^([A-Za-z0-9_.-]+|\*)$`)
+
+// secretText finds a password in the value of an entry, even one by reference: PgBouncer resolves none.
+var secretText = regexp.MustCompile(`(?i)password\s*['=]`)
 
 // config checks the keys of all sections; the values are scalars on one line already.
 func (r *report) config(at string, c Config) {
@@ -64,10 +74,15 @@ func (r *report) config(at string, c Config) {
 func (r *report) section(at string, entries map[string]map[string]Scalar) {
 	for _, name := range keys(entries) {
 		entry := join(at, name)
-		if name == "" || hasControl(name) {
-			r.wrong(entry, "is not a name for pgbouncer.ini", "at least one character, on one line")
+		if !entryName.MatchString(name) {
+			r.wrong(entry, "is not a name for pgbouncer.ini", "letters, digits, '_', '.' and '-', or * for any; PgBouncer takes no quotes here")
 		}
 		r.options(entry, entries[name])
+		for _, k := range keys(entries[name]) {
+			if secretText.MatchString(string(entries[name][k])) {
+				r.refuse(join(entry, k), holdsCredential, "put it into userlist.txt of the Secret that spec.pgbouncer.authFileSecretRef names")
+			}
+		}
 	}
 }
 
@@ -78,7 +93,7 @@ func (r *report) options(at string, options map[string]Scalar) {
 		case strings.Contains(lower, "passw") || strings.Contains(lower, "userlist"):
 			r.refuse(join(at, k), holdsCredential, "put it into userlist.txt of the Secret that spec.pgbouncer.authFileSecretRef names")
 		case !optionKey.MatchString(k):
-			r.wrong(join(at, k), "is not a key of pgbouncer.ini", "letters, digits and '_'")
+			r.wrong(join(at, k), "is not a key of pgbouncer.ini", "lower case letters, digits and '_'")
 		}
 	}
 }
@@ -101,9 +116,7 @@ func (r *report) global(at string, options map[string]Scalar) {
 	if port, err := strconv.Atoi(string(options["listen_port"])); err != nil || port < 1 || port > 65535 {
 		r.refuse(at+".listen_port", "must be from 1 to 65535", "")
 	}
-	if !strings.HasPrefix(string(options["auth_file"]), "/") {
-		r.wrong(at+".auth_file", "is not an absolute path", "the Secret of spec.pgbouncer.authFileSecretRef is mounted there")
-	}
+	r.files(at, options)
 }
 
 func (r *report) overrides(at string, overrides []InstanceOverride) {

@@ -37,6 +37,8 @@ func (r *report) repository(at, url string) {
 		r.wrong(at, "is not a repository's address", "a URL with https, http, ssh or file, an scp-like address, or a path")
 	case isURL && !slices.Contains([]string{"file", "http", "https", "ssh"}, scheme):
 		r.wrong(at, "has an unknown transport", "https, http, ssh or file")
+	case isURL && strings.ContainsAny(rest, "?#"):
+		r.wrong(at, "has a query or a fragment, which no Git server reads", "end it before the ? or #; credentials belong into spec.publish.auth")
 	case strings.HasPrefix(scheme, "http") && isURL && strings.Contains(host, "@"):
 		r.wrong(at, "holds a credential, and this file goes to Git", "take what stands before the @ out and use spec.publish.auth")
 	}
