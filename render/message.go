@@ -28,26 +28,58 @@ type messageView struct {
 	Trailers             []pair
 }
 
-// Message is the commit message of a decision on a declared state: what changed, the evidence, who
-// serves now, and trailers for machines. spec identifies the declaration, as in plan.Rules.Spec.
-func Message(c clusters.Cluster, decided plan.Plan, declared plan.State, spec string) (string, error) {
-	want := decided.Want
+// Draft is what a commit message is about.
+type Draft struct {
+	Decided plan.Plan
+	// Declared is the state that it was decided on.
+	Declared plan.State
+	// Spec identifies the declaration, as in plan.Rules.Spec.
+	Spec string
+	// LastFacts is TrailerFacts of our newest commit, "" when it is not known. Equal facts mean the same declaration.
+	LastFacts string
+	// Files are what is written and deleted: of a change of class config they are all that there is to say.
+	Files []string
+}
+
+// Message is the commit message of a drawn decision: what changed, the evidence, who serves now, and
+// trailers for machines.
+func Message(c clusters.Cluster, d Draft) (string, error) {
+	want := d.Decided.Want
+	if d.Decided.Class == plan.ConfigChange {
+		d.Decided.Reasons = nil // they are why membership stays as it is
+	}
 	v := messageView{
-		Subject: fmt.Sprintf("%s: %s (epoch %d)", c.Metadata.Name, subject(decided, declared), want.Epoch),
+		Subject: fmt.Sprintf("%s: %s (epoch %d)", c.Metadata.Name, d.subject(), want.Epoch),
 		Writer:  cmp.Or(want.Writer, "none, this is a global secondary"),
 		Readers: cmp.Or(strings.Join(want.Readers(), ", "), "none"),
 		Out:     whoIsOut(want),
 	}
-	for _, r := range decided.Reasons {
+	for _, r := range d.Decided.Reasons {
 		v.Evidence = append(v.Evidence, "- "+line(r.String()))
 	}
-	if len(v.Evidence) == 0 {
-		v.Evidence = []string{"- cluster.yaml gives another tree than the one in Git"}
+	if d.Decided.Class == plan.ConfigChange {
+		v.Evidence = d.redrawn()
 	}
-	v.Trailers = trailers(c, decided, spec)
+	v.Trailers = trailers(c, d.Decided, d.Spec)
 	text, err := execute("commit.tmpl", v)
 	return string(text), err
 }
+
+// redrawn says which files were not as drawn, and no more about the cause than is known.
+func (d Draft) redrawn() []string {
+	files := "files"
+	if len(d.Files) > 0 {
+		files = first(8, d.Files)
+	}
+	said := []string{"- not what cluster.yaml and topology.yaml give: " + line(files)}
+	if d.sameAsLast() {
+		said = append(said, "- cluster.yaml is still that of poolwright's last commit: edited by hand, or drawn without custom/ or by another version")
+	}
+	return said
+}
+
+// sameAsLast reports whether declaration and membership are known to be those of our newest commit.
+func (d Draft) sameAsLast() bool { return d.LastFacts == d.Decided.Want.Facts(d.Spec) }
 
 func whoIsOut(s plan.State) string {
 	var list []string
@@ -90,8 +122,8 @@ func reasonCodes(reasons []plan.Reason) string {
 }
 
 // subject says the change in a few words: the writer alone when it moved.
-func subject(decided plan.Plan, declared plan.State) string {
-	want := decided.Want
+func (d Draft) subject() string {
+	want, declared := d.Decided.Want, d.Declared
 	switch {
 	case declared.Epoch == 0:
 		return fmt.Sprintf("first tree, writer %s, instances %s", cmp.Or(want.Writer, "none"), few(names(want)))
@@ -116,15 +148,18 @@ func subject(decided plan.Plan, declared plan.State) string {
 	case !want.Fallback && declared.Fallback:
 		said = append(said, "readers need the writer no more")
 	}
-	return cmp.Or(strings.Join(said, ", "), unsaid(decided.Class))
+	return cmp.Or(strings.Join(said, ", "), d.unsaid())
 }
 
 // unsaid is a change that moves nobody.
-func unsaid(c plan.Class) string {
-	if c == plan.ConfigChange {
-		return "configuration"
+func (d Draft) unsaid() string {
+	switch {
+	case d.Decided.Class != plan.ConfigChange:
+		return d.Decided.Class.String() + ", nobody moves"
+	case d.sameAsLast() && len(d.Files) > 0:
+		return "puts right " + line(few(d.Files))
 	}
-	return c.String() + ", nobody moves"
+	return "configuration"
 }
 
 func names(s plan.State) []string {
@@ -145,7 +180,15 @@ func without(list, gone []string) []string {
 // few keeps a subject line short.
 func few(names []string) string {
 	if len(names) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:2], ", "), len(names)-2)
+		return first(2, names)
+	}
+	return strings.Join(names, ", ")
+}
+
+// first names n, and counts the others.
+func first(n int, names []string) string {
+	if len(names) > n {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:n], ", "), len(names)-n)
 	}
 	return strings.Join(names, ", ")
 }

@@ -24,6 +24,17 @@ type step struct {
 	before  clusters.Cluster // the declaration before, when it is another
 	old     plan.State
 	decided plan.Plan
+	last    string // facts of the last commit
+	files   []string
+}
+
+func (s step) message(t testing.TB) string {
+	t.Helper()
+	text, err := render.Message(s.cluster, render.Draft{Decided: s.decided, Declared: s.old, Spec: "spec-1", LastFacts: s.last, Files: s.files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 func steps(t testing.TB) []step {
@@ -40,15 +51,17 @@ func steps(t testing.TB) []step {
 		return plan.Plan{Action: a, Class: cl, Want: want, Reasons: reasons}
 	}
 	return []step{
-		{"first", c, c, plan.State{}, decide(plan.Publish, plan.ScaleChange, state(1, at("example-pg-1", 0, plan.In)), plan.Reason{Code: plan.FirstTree})},
-		{"failover", c, c, three, decide(plan.Failover, plan.FailoverChange, switched,
+		{name: "first", cluster: c, before: c, old: plan.State{}, decided: decide(plan.Publish, plan.ScaleChange, state(1, at("example-pg-1", 0, plan.In)), plan.Reason{Code: plan.FirstTree})},
+		{name: "failover", cluster: c, before: c, old: three, decided: decide(plan.Failover, plan.FailoverChange, switched,
 			plan.Reason{Code: plan.WriterMoved, Instance: "example-pg-2", Detail: "was example-pg-1"}, plan.Reason{Code: plan.WriterDemoted, Instance: "example-pg-1"})},
-		{"membership", c, c, three, decide(plan.Publish, plan.MembershipChange, fewer, plan.Reason{Code: plan.Failed, Instance: "example-pg-3"})},
-		{"scale-out", c, c, three, decide(plan.Publish, plan.ScaleChange, more, plan.Reason{Code: plan.OverlayAdded, Instance: "example-pg-4"})},
-		{"scale-in", c, c, three, decide(plan.Publish, plan.ScaleChange, less,
+		{name: "membership", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.MembershipChange, fewer, plan.Reason{Code: plan.Failed, Instance: "example-pg-3"})},
+		{name: "scale-out", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.ScaleChange, more, plan.Reason{Code: plan.OverlayAdded, Instance: "example-pg-4"})},
+		{name: "scale-in", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.ScaleChange, less,
 			plan.Reason{Code: plan.OverlayRemoved, Instance: "example-pg-2"}, plan.Reason{Code: plan.OverlayRemoved, Instance: "example-pg-3"},
 			plan.Reason{Code: plan.FallbackBegan}, plan.Reason{Code: plan.ShrinkAllowed, Detail: "ticket 7\nPoolwright-Epoch: 1"})},
-		{"config", slower, c, three, decide(plan.Publish, plan.ConfigChange, three)},
+		{name: "config", cluster: slower, before: c, old: three, decided: decide(plan.Publish, plan.ConfigChange, three, plan.Reason{Code: plan.OverlayPinned, Instance: "example-pg-3"}),
+			last: three.Facts("spec-0"), files: []string{"base/deployment.yaml", "instances/example-pg-1/pgbouncer.ini", "instances/example-pg-2/pgbouncer.ini", "instances/example-pg-3/pgbouncer.ini"}},
+		{name: "put-right", cluster: slower, before: c, old: three, decided: decide(plan.Publish, plan.ConfigChange, three), last: three.Facts("spec-1"), files: []string{"services.yaml"}},
 	}
 }
 
@@ -56,10 +69,7 @@ func steps(t testing.TB) []step {
 func TestChangesAsPeopleReadThem(t *testing.T) {
 	for _, s := range steps(t) {
 		t.Run(s.name, func(t *testing.T) {
-			message, err := render.Message(s.cluster, s.decided, s.old, "spec-1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			message := s.message(t)
 			before := render.Tree{}
 			if s.old.Epoch > 0 {
 				before = draw(t, s.before, s.old)
@@ -99,10 +109,7 @@ func files(diff []byte) string {
 
 func TestAMessageCannotBeForged(t *testing.T) {
 	for _, s := range steps(t) {
-		message, err := render.Message(s.cluster, s.decided, s.old, "spec-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		message := s.message(t)
 		for _, trailer := range []string{render.TrailerCluster, render.TrailerEpoch, render.TrailerChange, render.TrailerReason, render.TrailerFacts} {
 			if n := len(regexp.MustCompile(`(?m)^`+trailer+`: \S`).FindAllString(message, -1)); n != 1 {
 				t.Errorf("%s: %d trailers %s in\n%s", s.name, n, trailer, message)

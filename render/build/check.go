@@ -60,7 +60,7 @@ const redraw = "run poolwright render, or let poolwright run commit it; do not e
 //  3. No kustomization leads out of the directory or has a field that changes names or selectors.
 //  4. Labels and annotations in custom/ are strings, named by file and key.
 //  5. kustomize builds it.
-//  6. The objects pass Verify.
+//  6. The objects keep what the state promises (verify).
 func (b *Builder) Check(c clusters.Cluster, files map[string][]byte) []Finding {
 	s, err := render.ReadBack(c.Metadata.Name, files)
 	if err == nil && s.Epoch == 0 {

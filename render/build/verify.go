@@ -1,15 +1,11 @@
 package build
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/kustomize/api/resmap"
 
 	"github.com/poolwright/poolwright/clusters"
@@ -51,39 +47,6 @@ func objectsOf(m resmap.ResMap) ([]object, error) {
 	return list, nil
 }
 
-// Verify holds built manifests against what a state promises. The rules, in order:
-//
-//  1. No object is there twice; labels and annotations are strings.
-//  2. Writer and Reader select exactly what render.Select says, and neither tool may prune them.
-//  3. Each member has a Deployment, Service and PodDisruptionBudget that select its pods and nobody
-//     else's, and pods that carry their labels.
-//  4. Each Deployment mounts its own ini, and that ini names the instance's own endpoint and no other.
-//  5. No Deployment of the cluster belongs to nobody.
-func Verify(c clusters.Cluster, s plan.State, manifests []byte) []Finding {
-	objects, err := parse(manifests)
-	if err != nil {
-		return []Finding{{Object: "manifests", Message: err.Error()}}
-	}
-	return verify(c, s, objects)
-}
-
-func parse(manifests []byte) ([]object, error) {
-	var list []object
-	dec := yaml.NewDecoder(bytes.NewReader(manifests))
-	for {
-		var o map[string]any // not an object: its mappings would all be objects
-		if err := dec.Decode(&o); err != nil {
-			if errors.Is(err, io.EOF) {
-				return list, nil
-			}
-			return nil, fmt.Errorf("reading manifests: %w", err)
-		}
-		if o != nil {
-			list = append(list, o)
-		}
-	}
-}
-
 // verifier collects findings about one cluster's objects.
 type verifier struct {
 	c       clusters.Cluster
@@ -92,6 +55,14 @@ type verifier struct {
 	found   []Finding
 }
 
+// verify holds built objects against what a state promises. The rules, in order:
+//
+//  1. No object is there twice; labels and annotations are strings.
+//  2. Writer and Reader select exactly what render.Select says, and neither tool may prune them.
+//  3. Each member has a Deployment, Service and PodDisruptionBudget that select its pods and nobody
+//     else's, and pods that carry their labels.
+//  4. Each Deployment mounts its own ini, and that ini names the instance's own endpoint and no other.
+//  5. No Deployment of the cluster belongs to nobody.
 func verify(c clusters.Cluster, s plan.State, objects []object) []Finding {
 	v := verifier{c: c, s: s, objects: map[string]object{}}
 	for _, o := range objects {
