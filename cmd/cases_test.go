@@ -144,7 +144,7 @@ func TestB18AClusterThatResumesIsNoOutage(t *testing.T) {
 		t.Cleanup(sim.Close)
 		ctx, stop := context.WithCancel(context.Background())
 		t.Cleanup(stop)
-		eyes := &lookout{outside: outside{Dial: sim.Dial, Lookup: sim.Lookup, Now: time.Now, AWS: newAWS(ctx)}}
+		eyes := &lookout{outside: outside{Dial: sim.Dial, Lookup: sim.Lookup, Now: time.Now, Getenv: func(string) string { return "story" }, AWS: newAWS(ctx)}}
 		t.Cleanup(eyes.close)
 		t.Setenv("PGUSER", "story")
 		s := &shelf{}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 
 	"github.com/poolwright/poolwright/gitsync"
@@ -16,7 +18,14 @@ type fleet struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	ctx   context.Context // ends the lanes, after the clusters
+	keeps map[place]string // which file keeps a place
+	ctx   context.Context  // ends the lanes, after the clusters
+}
+
+// overlaps reports whether two places share files.
+func (p place) overlaps(other place) bool {
+	inside := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
+	return p.repository == other.repository && p.branch == other.branch && (inside(p.dir, other.dir) || inside(other.dir, p.dir))
 }
 
 // runFleet keeps the clusters of these files until ctx ends, and returns when
@@ -24,7 +33,7 @@ type fleet struct {
 func runFleet(ctx context.Context, world outside, files []string, say func(Event)) {
 	lanes, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, ctx: lanes}
+	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, ctx: lanes}
 	var all sync.WaitGroup
 	for _, path := range files {
 		all.Go(func() { f.keep(ctx, path) })
@@ -37,8 +46,31 @@ func (f *fleet) keep(ctx context.Context, path string) {
 	eyes := &lookout{outside: f.outside}
 	defer eyes.close()
 	file := &declarationFile{path: path}
-	r := &Reconciler{Name: path, Declare: file.read, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
+	declare := func() (declaration, error) {
+		d, err := file.read()
+		if err == nil {
+			err = f.claim(path, d.place())
+		}
+		return d, err
+	}
+	r := &Reconciler{Name: path, Declare: declare, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
 	r.Run(ctx)
+}
+
+// claim makes a file the keeper of a place, and of no other. The first file
+// that names a place keeps it, with all that is below: two would undo each
+// other's commits for ever.
+func (f *fleet) claim(path string, p place) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for other, keeper := range f.keeps {
+		if keeper != path && other.overlaps(p) {
+			return fmt.Errorf("reading %s: its directory %s overlaps with %s of %s, in the same repository", path, p.dir, other.dir, keeper)
+		}
+	}
+	maps.DeleteFunc(f.keeps, func(other place, keeper string) bool { return keeper == path && other != p })
+	f.keeps[p] = path
+	return nil
 }
 
 // Read reads a cluster's directory through its lane.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/poolwright/poolwright/gitsync"
@@ -14,7 +15,8 @@ const gather = 50 * time.Millisecond
 
 // lane is the one writer of a (repository, branch) in this process. Edits that
 // arrive while a push is under way go together into the next one; an urgent
-// edit does not wait to gather.
+// edit neither waits to gather nor behind others. What the remote refuses as a
+// batch is tried one by one, so that one refused directory stops no other.
 type lane struct {
 	git   gitsync.Publisher
 	edits chan ticket
@@ -58,9 +60,18 @@ func (l *lane) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case first := <-l.edits:
-			l.publish(context.WithoutCancel(ctx), l.collect(first))
+			batch := l.collect(first)
+			if isUrgent(batch) {
+				go l.publish(context.WithoutCancel(ctx), batch) // it takes its turn before others
+				continue
+			}
+			l.publish(context.WithoutCancel(ctx), batch)
 		}
 	}
+}
+
+func isUrgent(batch []ticket) bool {
+	return slices.ContainsFunc(batch, func(t ticket) bool { return t.edit.Urgent })
 }
 
 // collect waits for company, unless somebody is in a hurry.
@@ -97,19 +108,35 @@ const publishTimeout = 2 * time.Minute
 func (l *lane) publish(ctx context.Context, batch []ticket) {
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 	defer cancel()
+	for i, r := range l.receipts(ctx, batch) {
+		if len(batch) > 1 && errors.Is(r.Err, gitsync.ErrRefused) {
+			r = l.receipts(ctx, batch[i:i+1])[0]
+		}
+		batch[i].done <- r
+	}
+}
+
+// receipts publishes a batch, the urgent edits first, and returns one receipt a ticket.
+func (l *lane) receipts(ctx context.Context, batch []ticket) []gitsync.Receipt {
+	slices.SortStableFunc(batch, func(a, b ticket) int { return urgency(a) - urgency(b) })
 	edits := make([]gitsync.Edit, len(batch))
 	for i, t := range batch {
 		edits[i] = t.edit
 	}
 	receipts, err := l.git.Publish(ctx, edits)
-	for i, t := range batch {
-		r := gitsync.Receipt{Err: err}
-		if i < len(receipts) {
-			r = receipts[i]
-			if r.Err == nil {
-				r.Err = err
-			}
+	all := make([]gitsync.Receipt, len(batch))
+	copy(all, receipts)
+	for i := range all {
+		if all[i].Err == nil {
+			all[i].Err = err
 		}
-		t.done <- r
 	}
+	return all
+}
+
+func urgency(t ticket) int {
+	if t.edit.Urgent {
+		return 0
+	}
+	return 1
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,7 +73,7 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 // observationOn joins what was seen with what base declares.
 func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observation, error) {
 	declared, err := declaredIn(d, base)
-	return plan.Observation{Topology: e.Topology, Declared: declared, Window: e.Window, Pinned: render.Pinned(base.Files)}, err
+	return plan.Observation{Topology: e.Topology, Declared: declared, Window: e.Window, Pinned: render.Pinned(declared.State, base.Files)}, err
 }
 
 // drawn draws a decision on base.
@@ -95,7 +96,10 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	if decided.Action == plan.Keep {
 		decided.Action, decided.Class = plan.Publish, plan.ConfigChange
 	}
-	message, err := render.Message(d.Cluster, decided, declared, d.Spec)
+	message, err := render.Message(d.Cluster, render.Draft{
+		Decided: decided, Declared: declared, Spec: d.Spec,
+		LastFacts: lastFacts(base.Log, d.Metadata.Name), Files: append(sortedKeys(put), gone...),
+	})
 	if err != nil {
 		return proposal{}, fmt.Errorf("writing the commit message of %s: %w", d.Metadata.Name, err)
 	}
@@ -113,13 +117,13 @@ func (p proposal) empty() bool { return len(p.Change.Put)+len(p.Change.Delete) =
 
 // declaredIn reads what Git says about a cluster.
 func declaredIn(d declaration, base gitsync.Base) (plan.Declared, error) {
-	state, err := render.ReadBack(base.Files)
+	state, err := render.ReadBack(d.Metadata.Name, base.Files)
 	if err != nil {
 		return plan.Declared{}, fmt.Errorf("reading %s back: %w", d.Dir(), err)
 	}
-	declared := plan.Declared{State: state}
-	if by, what, ok := gitsync.ReversalOf(base.Log, trailerCluster, d.Metadata.Name); ok {
-		declared.Reverted = plan.Revert{By: by.Hash, Facts: what.Trailers[trailerFacts]}
+	declared := plan.Declared{State: state, LastEpoch: lastEpoch(base.Log, d.Metadata.Name)}
+	for _, r := range gitsync.ReversalsOf(base.Log, render.TrailerCluster, d.Metadata.Name) {
+		declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
 	}
 	return declared, nil
 }
@@ -135,8 +139,30 @@ func applied(files gitsync.Files, change gitsync.Change) gitsync.Files {
 	return next
 }
 
-// The trailers that are read back.
-const (
-	trailerCluster = "Poolwright-Cluster"
-	trailerFacts   = "Poolwright-Facts"
-)
+// lastEpoch is the newest epoch that a commit of ours in the log carried, reverted or not.
+func lastEpoch(log []gitsync.Commit, cluster string) (last uint64) {
+	for _, c := range log {
+		if c.Trailers[render.TrailerCluster] != cluster {
+			continue
+		}
+		if n, err := strconv.ParseUint(c.Trailers[render.TrailerEpoch], 10, 64); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last
+}
+
+// lastFacts is what our newest commit in the log was made for, "" when there is none.
+func lastFacts(log []gitsync.Commit, cluster string) string {
+	for _, c := range log {
+		if c.Trailers[render.TrailerCluster] == cluster {
+			return c.Trailers[render.TrailerFacts]
+		}
+	}
+	return ""
+}
+
+// isOurs reports whether the log has a commit of ours about a cluster.
+func isOurs(log []gitsync.Commit, cluster string) bool {
+	return slices.ContainsFunc(log, func(c gitsync.Commit) bool { return c.Trailers[render.TrailerCluster] == cluster })
+}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/plan"
@@ -10,29 +11,35 @@ import (
 
 // told is what people know already, so that each thing is told once.
 type told struct {
-	standing, git, doubts, decided string
-	looked, window                 bool
+	standing, git   trouble
+	doubts, decided string
+	looked, window  bool
 }
 
+// trouble is something that is broken, "" when it is not, and when that was said.
+type trouble struct {
+	text string
+	at   time.Time
+}
+
+// remindEvery is how often trouble is said again while it lasts.
+const remindEvery = 5 * time.Minute
+
 func (r *Reconciler) say(e Event) {
-	e.At, e.Cluster = r.Now(), valueOr(r.latest.Metadata.Name, r.Name)
+	e.At, e.Cluster = r.Now(), r.Name
 	r.Say(e)
 }
 
-// tell says that something broke or is well again, once each.
-func (r *Reconciler) tell(last *string, err error, broken, mended EventKind) {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
-	if text == *last {
-		return
-	}
-	if *last = text; err != nil {
+// tell says that something broke, and that it is well again.
+func (r *Reconciler) tell(last *trouble, err error, broken, mended EventKind) {
+	switch now := r.Now(); {
+	case err == nil && last.text != "":
+		*last = trouble{}
+		r.say(Event{Kind: mended})
+	case err != nil && (err.Error() != last.text || now.Sub(last.at) >= remindEvery):
+		*last = trouble{err.Error(), now}
 		r.say(Event{Kind: broken, Err: err})
-		return
 	}
-	r.say(Event{Kind: mended})
 }
 
 // tellTopology says when trust comes or goes.
@@ -42,11 +49,25 @@ func (r *Reconciler) tellTopology(t discovery.Topology) {
 		return
 	}
 	r.told.looked, r.told.doubts = true, text
-	kind := Trusted
-	if !t.Trusted() {
-		kind = Doubted
+	if t.Trusted() {
+		r.say(Event{Kind: Trusted, Topology: t})
+		return
 	}
-	r.say(Event{Kind: kind, Detail: text, Topology: t})
+	r.say(Event{Kind: Doubted, Detail: causes(t), Topology: t})
+}
+
+// causes are the doubts, and who gave no answer and why.
+func causes(t discovery.Topology) string {
+	var sentences []string
+	for _, d := range t.Doubts {
+		sentences = append(sentences, d.String())
+	}
+	for _, n := range t.Notes {
+		if n.Code == discovery.NoAnswer {
+			sentences = append(sentences, n.String())
+		}
+	}
+	return strings.Join(sentences, "; ")
 }
 
 // doubtsText names doubts without details, which may change while nothing happens.
@@ -74,18 +95,17 @@ func (r *Reconciler) tellWindow() {
 
 // tellPlan says what is decided when it is not what was said last.
 func (r *Reconciler) tellPlan(p plan.Plan) {
-	var text strings.Builder
-	text.WriteString(p.Action.String())
+	text := strings.TrimSpace(p.Action.String() + " " + p.Class.String())
 	for _, reason := range p.Reasons {
-		text.WriteString("; " + strings.TrimSpace(reason.Code.String()+" "+reason.Instance))
+		text += "; " + reason.String()
 	}
-	if text.String() == r.told.decided {
+	if text == r.told.decided {
 		return
 	}
 	before := r.told.decided
-	r.told.decided = text.String()
-	if p.Action == plan.Keep && before == "" {
+	r.told.decided = text
+	if p.Action == plan.Keep && len(p.Reasons) == 0 && before == "" {
 		return
 	}
-	r.say(Event{Kind: Decided, Plan: p, Detail: text.String()})
+	r.say(Event{Kind: Decided, Plan: p, Detail: text})
 }

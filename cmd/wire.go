@@ -25,6 +25,7 @@ type outside struct {
 	Dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	Lookup func(ctx context.Context, host string) ([]string, error)
 	Now    func() time.Time
+	Getenv func(string) string
 	AWS    *aws
 }
 
@@ -33,6 +34,7 @@ func theWorld(ctx context.Context) outside {
 	return outside{
 		Secrets: valueOr(os.Getenv("POOLWRIGHT_SECRETS"), "/var/run/secrets/poolwright"),
 		Now:     time.Now,
+		Getenv:  os.Getenv,
 		AWS:     newAWS(ctx),
 	}
 }
@@ -96,20 +98,25 @@ func (o outside) credentials(ask clusters.Discovery) (func(context.Context, stri
 	case ask.AuthSecretRef != nil:
 		return fromDirectory(filepath.Join(o.Secrets, ask.AuthSecretRef.Name)), nil
 	case given == nil:
-		return fromEnvironment("PGUSER", "PGPASSWORD"), nil
+		return o.fromEnvironment("PGUSER", "PGPASSWORD"), nil
 	case given.File != nil:
 		return fromDirectory(given.File.Directory), nil
 	case given.IAMToken != nil:
 		return o.AWS.tokensFor(*given.IAMToken)
 	case given.Env != nil:
-		return fromEnvironment(given.Env.UserVar, given.Env.PasswordVar), nil
+		return o.fromEnvironment(given.Env.UserVar, given.Env.PasswordVar), nil
 	}
-	return fromEnvironment("PGUSER", "PGPASSWORD"), nil
+	return o.fromEnvironment("PGUSER", "PGPASSWORD"), nil
 }
 
-func fromEnvironment(user, password string) func(context.Context, string, int) (string, string, error) {
+// fromEnvironment wants a user. A password may be missing: not everybody asks for one.
+func (o outside) fromEnvironment(user, password string) func(context.Context, string, int) (string, string, error) {
 	return func(context.Context, string, int) (string, string, error) {
-		return os.Getenv(user), os.Getenv(password), nil
+		name := o.Getenv(user)
+		if name == "" {
+			return "", "", fmt.Errorf("reading the database user: environment variable %s is not set", user)
+		}
+		return name, o.Getenv(password), nil
 	}
 }
 
@@ -117,7 +124,7 @@ func fromEnvironment(user, password string) func(context.Context, string, int) (
 func fromDirectory(dir string) func(context.Context, string, int) (string, string, error) {
 	return func(context.Context, string, int) (string, string, error) {
 		user, err := readLine(filepath.Join(dir, "username"))
-		if os.IsNotExist(err) {
+		if _, other := os.Stat(filepath.Join(dir, "user")); err != nil && other == nil {
 			user, err = readLine(filepath.Join(dir, "user"))
 		}
 		if err != nil {
@@ -178,6 +185,9 @@ func gitAuth(a clusters.GitAuth) gitsync.Auth {
 func basic(user, env, file string) gitsync.Basic {
 	return func(context.Context) (string, string, error) {
 		if env != "" {
+			if os.Getenv(env) == "" {
+				return "", "", fmt.Errorf("reading the repository's credentials: environment variable %s is not set", env)
+			}
 			return user, os.Getenv(env), nil
 		}
 		password, err := readLine(file)
