@@ -134,6 +134,11 @@ func (j *judge) silence() string {
 			silent = append(silent, name+" ("+a.Fault.String()+")")
 		}
 	}
+	for _, a := range j.seen.Answers {
+		if a.Asked == "" && a.Fault != None {
+			silent = append(silent, a.Endpoint+" ("+line(a.Fault.String(), "", a.Detail)+")")
+		}
+	}
 	if len(silent) == 0 {
 		return ""
 	}
