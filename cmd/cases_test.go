@@ -228,7 +228,7 @@ func TestC02AnEditOfOurFileIsWrittenOverByACommitThatSaysSo(t *testing.T) {
 		s.commit(gitsync.Change{Put: gitsync.Files{"services.yaml": edited}, Message: "somebody else"})
 		s.mu.Unlock()
 		after(time.Minute)
-		wantSubjects(t, s, "epoch 1", "somebody else", "configuration (epoch 1)")
+		wantSubjects(t, s, "epoch 1", "somebody else", "puts right services.yaml")
 		if !bytes.Equal(s.now()["services.yaml"], good) || bytes.Equal(edited, good) {
 			t.Error("services.yaml is not as drawn")
 		}
@@ -247,7 +247,7 @@ func TestC18AnotherVersionsTreeIsDrawnAnewOnce(t *testing.T) {
 		}
 		tellStory(t, w, s)
 		after(10 * time.Minute)
-		wantSubjects(t, s, "epoch 1", "configuration (epoch 1)")
+		wantSubjects(t, s, "epoch 1", "puts right instances/a/pgbouncer.ini")
 	})
 }
 

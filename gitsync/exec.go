@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -28,7 +29,10 @@ func (c *execCarrier) open(ctx context.Context, service string) (session, error)
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "git", strings.TrimPrefix(service, "git-"), "--", c.path)
 	cmd.Env = cleanEnv(os.Environ())
-	cmd.WaitDelay = time.Second // a hook that outlives git must not hold us
+	// Its hooks are its group: a push that is given up must not land later, when nobody waits for it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // what left the group must not hold us
 	errs := &syncText{}
 	cmd.Stderr = errs
 	in, err := cmd.StdinPipe()

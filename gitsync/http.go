@@ -196,7 +196,9 @@ func statusFault(res *http.Response) error {
 	if res.StatusCode == http.StatusOK {
 		return nil
 	}
-	if body, _ := io.ReadAll(io.LimitReader(res.Body, 4*textLimit)); len(body) > 0 && !bytes.Contains(body, []byte("<")) {
+	// What is said to a wrong credential may have the credential in it.
+	quoted := res.StatusCode != http.StatusUnauthorized
+	if body, _ := io.ReadAll(io.LimitReader(res.Body, 4*textLimit)); quoted && len(body) > 0 && !bytes.Contains(body, []byte("<")) {
 		text += ": " + printable(string(body))
 	}
 	wait := res.Header.Get("Retry-After")
