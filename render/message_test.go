@@ -59,8 +59,11 @@ func steps(t testing.TB) []step {
 		{name: "scale-in", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.ScaleChange, less,
 			plan.Reason{Code: plan.OverlayRemoved, Instance: "example-pg-2"}, plan.Reason{Code: plan.OverlayRemoved, Instance: "example-pg-3"},
 			plan.Reason{Code: plan.FallbackBegan}, plan.Reason{Code: plan.ShrinkAllowed, Detail: "ticket 7\nPoolwright-Epoch: 1"})},
-		{name: "config", cluster: slower, before: c, old: three, decided: decide(plan.Publish, plan.ConfigChange, three, plan.Reason{Code: plan.OverlayPinned, Instance: "example-pg-3"}),
-			last: three.Facts("spec-0"), files: []string{"base/deployment.yaml", "instances/example-pg-1/pgbouncer.ini", "instances/example-pg-2/pgbouncer.ini", "instances/example-pg-3/pgbouncer.ini"}},
+		{
+			name: "config", cluster: slower, before: c, old: three, last: three.Facts("spec-0"),
+			decided: decide(plan.Publish, plan.ConfigChange, three, plan.Reason{Code: plan.OverlayPinned, Instance: "example-pg-3"}),
+			files:   []string{"base/deployment.yaml", "instances/example-pg-1/pgbouncer.ini", "instances/example-pg-2/pgbouncer.ini", "instances/example-pg-3/pgbouncer.ini"},
+		},
 		{name: "put-right", cluster: slower, before: c, old: three, decided: decide(plan.Publish, plan.ConfigChange, three), last: three.Facts("spec-1"), files: []string{"services.yaml"}},
 	}
 }

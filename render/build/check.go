@@ -48,7 +48,8 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s: %s", f.Severity, cmp.Or(f.File, f.Object), f.Message)
 }
 
-const redraw = "run poolwright render, or let poolwright run commit it; do not edit generated files"
+// Redraw is the hint of a finding that drawing the tree anew ends. Who knows the places can say the command.
+const Redraw = "run poolwright render --declared, or let poolwright run commit it; do not edit generated files"
 
 // Check is everything that can be said about a committed cluster directory without a database or a
 // Kubernetes API: files are the directory's, c is its cluster.yaml. No findings means that the tree is
@@ -97,14 +98,30 @@ func compare(c clusters.Cluster, s plan.State, files map[string][]byte) []Findin
 		have, exists := files[file]
 		switch {
 		case !exists:
-			found = append(found, Finding{File: file, Message: "generated file is missing", Hint: redraw})
+			found = append(found, Finding{File: file, Message: "generated file is missing", Hint: Redraw})
 		case !render.Owned(file, have):
 			found = append(found, Finding{File: file, Message: "a file that poolwright did not generate stands where it must write", Hint: "move it to custom/"})
 		case !bytes.Equal(have, want[file]):
-			found = append(found, Finding{File: file, Message: firstDifference(have, want[file]), Hint: redraw})
+			found = append(found, Finding{File: file, Message: difference(c, s, files, file, want[file]), Hint: Redraw})
 		}
 	}
 	return found
+}
+
+// difference says why a generated file is not as drawn.
+func difference(c clusters.Cluster, s plan.State, files map[string][]byte, file string, want []byte) string {
+	if file != render.RootFile {
+		return firstDifference(files[file], want)
+	}
+	given := render.GivenIn(files)
+	other, err := render.Draw(c, s, render.Given{HasCustom: !given.HasCustom})
+	switch {
+	case err != nil || !bytes.Equal(files[file], other[file]):
+		return firstDifference(files[file], want)
+	case given.HasCustom:
+		return "custom/ came since this was drawn, and is not listed here yet"
+	}
+	return "custom/ went since this was drawn, and is still listed here"
 }
 
 // firstDifference names the first line of a generated file that is not as drawn.
