@@ -61,7 +61,7 @@ func TestC04C05D18OnlyOwnedFilesAreTouched(t *testing.T) {
 	r.await("a serving readers", func() bool { return strings.Contains(last(r), "readers gain a") })
 
 	check(t, sim.RemoveInstance("c"))
-	p.awaitLine("hold", "overlay")
+	p.awaitLine("c: ", "person's file in its overlay")
 	p.kill()
 	if got := r.git("ls-tree", "-r", "main", "clusters/story/instances/c"); !strings.Contains(got, "pgbouncer.ini") {
 		t.Errorf("left of c is %q, want all of it beside a person's file", got)
