@@ -73,7 +73,7 @@ func (c CheckCmd) Run(std *Stdio) error {
 	if err := c.write(std.Out, v, func(w io.Writer) error { return writeChecks(w, v) }); err != nil {
 		return err
 	}
-	if v.errors() > 0 {
+	if errs, _ := v.count(); errs > 0 {
 		return &ExitError{Code: ExitDiffers}
 	}
 	return nil
@@ -121,6 +121,9 @@ func (c CheckCmd) check(builder *build.Builder, dir string) checked {
 	}
 	one.files = base.Files
 	for _, f := range builder.Check(d.Cluster, base.Files) {
+		if f.Hint == build.Redraw {
+			f.Hint = commandLine("render", "-f", file, "--declared", "--out", dir)
+		}
 		one.Issues = append(one.Issues, issueOf(dir, f))
 	}
 	one.drawn.Cluster = d.Cluster
@@ -181,17 +184,19 @@ func issueOf(dir string, f build.Finding) Issue {
 	return i
 }
 
-// errors counts what fails the check; warnings do not.
-func (v checkView) errors() int {
-	n := len(v.Collisions)
+// count counts what fails the check, and the warnings, which do not.
+func (v checkView) count() (errs, warnings int) {
+	errs = len(v.Collisions)
 	for _, one := range v.Clusters {
 		for _, i := range one.Issues {
 			if i.Severity == build.Error.String() {
-				n++
+				errs++
+			} else {
+				warnings++
 			}
 		}
 	}
-	return n
+	return errs, warnings
 }
 
 // writeChecks writes the findings for people: what an editor can jump to, one a
@@ -208,7 +213,8 @@ func writeChecks(w io.Writer, v checkView) error {
 	for _, text := range v.Collisions {
 		fmt.Fprintf(w, "error: %s\n", text)
 	}
-	_, err := fmt.Fprintf(w, "%d checked with kustomize api %s, %d findings\n", len(v.Clusters), v.Kustomize, v.errors())
+	errs, warnings := v.count()
+	_, err := fmt.Fprintf(w, "%d checked with kustomize api %s: errors %d, warnings %d\n", len(v.Clusters), v.Kustomize, errs, warnings)
 	return err
 }
 
@@ -221,5 +227,5 @@ func (i Issue) text(dir string) string {
 	case i.Line > 0:
 		place = fmt.Sprintf("%s:%d", i.File, i.Line)
 	}
-	return strings.Join([]string{place, i.Severity, i.Message}, ": ")
+	return printable(strings.Join([]string{place, i.Severity, i.Message}, ": "))
 }

@@ -71,13 +71,20 @@ func usageError(parser *kong.Kong, args []string, err error) error {
 	case verb == "":
 		return exitf(ExitUsage, "poolwright --help", "reading the command line: no verb given")
 	case !slices.Contains(verbs, verb):
-		near := nearest(verb, verbs)
-		return exitf(ExitUsage, "poolwright "+near, "reading the command line: no verb %q; the nearest is %q", verb, near)
+		return unknownVerb(verb, verbs)
 	}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 		err = parse.Unwrap()
 	}
 	return exitf(ExitUsage, "poolwright "+verb+" --help", "reading the command line: %w", err)
+}
+
+// unknownVerb names what was probably meant, or every verb.
+func unknownVerb(verb string, verbs []string) error {
+	if near, ok := nearest(verb, verbs); ok {
+		return exitf(ExitUsage, "poolwright "+near, "reading the command line: no verb %q; the nearest is %q", verb, near)
+	}
+	return exitf(ExitUsage, "poolwright --help", "reading the command line: no verb %q; there are %s", verb, strings.Join(verbs, ", "))
 }
 
 // verbOf is the first argument which is not a flag.
@@ -96,9 +103,11 @@ func verbsOf(parser *kong.Kong) (verbs []string) {
 	return verbs
 }
 
-// nearest is the word with the smallest edit distance to s; the first of equals.
-func nearest(s string, words []string) string {
-	return slices.MinFunc(words, func(a, b string) int { return distance(s, a) - distance(s, b) })
+// nearest is the word with the smallest edit distance to s, the first of equals.
+// It is false when that is no typing error any more.
+func nearest(s string, words []string) (string, bool) {
+	near := slices.MinFunc(words, func(a, b string) int { return distance(s, a) - distance(s, b) })
+	return near, distance(s, near) <= max(1, len(near)/3)
 }
 
 // distance counts the bytes to insert, remove or replace to get from a to b.

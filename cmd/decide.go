@@ -101,7 +101,7 @@ func (o prospect) verdict(exitCode bool) error {
 func reasonsText(reasons []plan.Reason) string {
 	words := make([]string, len(reasons))
 	for i, r := range reasons {
-		words[i] = r.String()
+		words[i] = printable(r.String())
 	}
 	return strings.Join(words, "; ")
 }
@@ -188,13 +188,13 @@ func writeStep(w io.Writer, cluster string, s stepView) error {
 		}
 	}
 	for _, r := range s.Reasons {
-		fmt.Fprintf(w, "- %s\n", r.Text)
+		fmt.Fprintf(w, "- %s\n", printable(r.Text))
 	}
 	for _, name := range s.Put {
 		fmt.Fprintf(w, "would write %s\n", name)
 	}
 	for _, name := range s.Delete {
-		fmt.Fprintf(w, "would delete %s\n", name)
+		fmt.Fprintf(w, "would delete %s\n", printable(name))
 	}
 	return nil
 }

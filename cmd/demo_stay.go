@@ -84,10 +84,17 @@ func (p *play) command(text string) error {
 	}
 	var fault aurorasim.Fault
 	if err := fault.UnmarshalText([]byte(verb)); err != nil {
-		known := slices.Concat(sortedKeys(verbs), strings.Split(faultNames(), ", "))
-		return fmt.Errorf("no command %q; the nearest is %q", verb, nearest(verb, known))
+		return unknownCommand(verb, slices.Concat(sortedKeys(verbs)[1:], []string{"quit"}, strings.Split(faultNames(), ", "))) // the first is ""
 	}
 	return p.sim.Inject(name, fault)
+}
+
+// unknownCommand names what was probably meant, or every command.
+func unknownCommand(verb string, known []string) error {
+	if near, ok := nearest(verb, known); ok {
+		return fmt.Errorf("no command %q; the nearest is %q", verb, near)
+	}
+	return fmt.Errorf("no command %q; there are %s", verb, strings.Join(known, ", "))
 }
 
 // status tells what the provider's API would say.

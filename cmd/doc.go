@@ -14,6 +14,9 @@
 //  5. The same input gives the same output, to the byte: no clock, no
 //     environment, no order of a map. A verb that judges a snapshot takes the
 //     snapshot's own time for now.
-//  6. A verb that cannot finish writes nothing: everything is drawn before the
-//     first byte goes to disk.
+//  6. A verb that cannot finish changes nothing: everything is drawn, and written
+//     beside its place, before the first file is replaced. Only renaming and
+//     deleting come after that; the same command typed again completes them.
+//  7. What a database or a snapshot said is escaped in text for people: no control
+//     characters, no marks of writing direction.
 package cmd

@@ -58,7 +58,7 @@ func report(w io.Writer, err error) int {
 		if !strings.HasPrefix(line, "hint: ") { // a list of problems brings its own hints
 			line = "poolwright: " + line
 		}
-		fmt.Fprintln(w, line)
+		fmt.Fprintln(w, printable(line))
 	}
 	if exit.Hint != "" {
 		fmt.Fprintf(w, "hint: %s\n", exit.Hint)

@@ -58,42 +58,69 @@ func readDir(dir string) (gitsync.Base, error) {
 }
 
 // writeDir brings dir to what a change says: files first, then what is gone,
-// then the directories which that leaves empty.
+// then the directories which that leaves empty. Every file is complete beside its
+// place before the first one goes there, so that a full disk changes nothing.
 func writeDir(dir string, change gitsync.Change) error {
-	for name, data := range change.Put {
-		if err := writeFile(filepath.Join(dir, filepath.FromSlash(name)), data); err != nil {
+	staged, err := stageFiles(dir, change.Put)
+	defer unstage(dir, staged)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", dir, err)
+	}
+	for name, tmp := range staged {
+		if err := os.Rename(tmp, below(dir, name)); err != nil {
 			return fmt.Errorf("writing %s: %w", dir, err)
 		}
+		delete(staged, name)
 	}
 	for _, name := range change.Delete {
-		if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+		if err := os.Remove(below(dir, name)); err != nil {
 			return fmt.Errorf("deleting from %s: %w", dir, err)
 		}
 	}
-	for _, name := range parents(change.Delete) {
-		_ = os.Remove(filepath.Join(dir, filepath.FromSlash(name))) // refused where something else lives
-	}
+	removeEmpty(dir, change.Delete)
 	return nil
 }
 
-// writeFile replaces a file in one step, so that a full disk leaves the old one.
-func writeFile(name string, data []byte) error {
+func below(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+
+// stageFiles writes files beside their places and returns where, by name; also after an error.
+func stageFiles(dir string, files map[string][]byte) (staged map[string]string, err error) {
+	staged = map[string]string{}
+	for _, name := range sortedKeys(files) {
+		if staged[name], err = stageFile(below(dir, name), files[name]); err != nil {
+			return staged, err
+		}
+	}
+	return staged, nil
+}
+
+func stageFile(name string, data []byte) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
+		return "", err
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".poolwright-*")
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), name)
+	return tmp.Name(), errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+}
+
+// unstage removes what did not get to its place.
+func unstage(dir string, staged map[string]string) {
+	for _, tmp := range staged {
+		_ = os.Remove(tmp)
 	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
+	removeEmpty(dir, sortedKeys(staged))
+}
+
+// removeEmpty removes the directories above the names that are empty.
+func removeEmpty(dir string, names []string) {
+	for _, name := range parents(names) {
+		if info, err := os.Lstat(below(dir, name)); err == nil && info.IsDir() {
+			_ = os.Remove(below(dir, name)) // refused where something lives
+		}
 	}
-	return err
 }
 
 // parents are the directories above the names, deepest first.

@@ -42,6 +42,9 @@ func table(w io.Writer, rows [][]string) error {
 	var aligned strings.Builder
 	tw := tabwriter.NewWriter(&aligned, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = printable(cell)
+		}
 		fmt.Fprintln(tw, strings.Join(row, "\t"))
 	}
 	if err := tw.Flush(); err != nil {

@@ -82,7 +82,7 @@ func (c RenderCmd) declared(context.Context) (render.Tree, error) {
 		return nil, fmt.Errorf("reading %s back: %w", c.from(), err)
 	}
 	if state.Epoch == 0 {
-		return nil, exitf(ExitUsage, "poolwright render -f "+c.File+" --out "+c.Out, "reading %s back: nothing is declared there yet", c.from())
+		return nil, exitf(ExitUsage, commandLine("render", "-f", c.File, "--out", c.Out), "reading %s back: nothing is declared there yet", c.from())
 	}
 	return render.Draw(d.Cluster, state, render.GivenIn(base.Files))
 }
@@ -121,7 +121,7 @@ func (c RenderCmd) change(tree render.Tree) (gitsync.Change, error) {
 	}
 	was, now, err := c.epochs(have, tree)
 	if err == nil && now < was {
-		err = exitf(ExitRefused, "poolwright render -f "+c.File+" --declared --out "+c.Out,
+		err = exitf(ExitRefused, commandLine("render", "-f", c.File, "--declared", "--out", c.Out),
 			"rendering into %s: its epoch is %d and would go back to %d", c.Out, was, now)
 	}
 	return change, err

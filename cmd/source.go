@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -16,45 +15,13 @@ type ClusterFlag struct {
 	File string `name:"file" short:"f" required:"" placeholder:"FILE" help:"The Cluster file."`
 }
 
-// SnapshotFlag names recorded evidence.
-type SnapshotFlag struct {
-	Snapshot string `placeholder:"FILE" help:"Judge this snapshot instead of asking the databases."`
-}
-
 // TreeFlag names a checkout.
 type TreeFlag struct {
 	Tree string `placeholder:"DIR" help:"The cluster's directory in a checkout, instead of spec.publish.repository."`
 }
 
-// observe looks at the cluster once, or reads what was seen.
-func (f SnapshotFlag) observe(ctx context.Context, d declaration) (discovery.Observation, error) {
-	if f.Snapshot == "" {
-		return observeOnce(ctx, d)
-	}
-	data, err := os.ReadFile(f.Snapshot)
-	if err != nil {
-		return discovery.Observation{}, fmt.Errorf("reading the snapshot: %w", err)
-	}
-	seen, err := discovery.ReadSnapshot(data)
-	if err != nil {
-		return seen, fmt.Errorf("reading the snapshot %s: %w", f.Snapshot, err)
-	}
-	if seen.Cluster != d.Metadata.Name {
-		return seen, exitf(ExitUsage, "", "reading the snapshot %s: it is of cluster %q, not of %q", f.Snapshot, seen.Cluster, d.Metadata.Name)
-	}
-	return seen, nil
-}
-
 // declare reads a Cluster file once.
 func declare(file string) (declaration, error) { return (&declarationFile{path: file}).read() }
-
-// command is what to type to see the evidence.
-func (f SnapshotFlag) command(file string) string {
-	if f.Snapshot == "" {
-		return "poolwright discover -f " + file
-	}
-	return "poolwright discover -f " + file + " --snapshot " + f.Snapshot
-}
 
 // base is what Git has for the cluster: a checkout, the remote, or nothing.
 func (f TreeFlag) base(ctx context.Context, d declaration) (gitsync.Base, error) {
@@ -73,7 +40,11 @@ func readRepository(ctx context.Context, d declaration) (gitsync.Base, error) {
 	if _, known := errors.AsType[*ExitError](err); err == nil || known {
 		return base, err
 	}
-	return base, exitf(ExitUnreachable, "add --tree DIR to compare with a checkout", "reading %s: %w", d.Dir(), err)
+	hint := ""
+	if errors.Is(err, gitsync.ErrUnreachable) {
+		hint = "add --tree DIR to compare with a checkout"
+	}
+	return base, exitf(ExitUnreachable, hint, "reading %s: %w", d.Dir(), err)
 }
 
 // untrusted is the error about a topology in doubt; nil when there is none.
@@ -98,5 +69,5 @@ func doubtText(cluster string, d discovery.Doubt) string {
 	if d.Detail != "" {
 		text += " (" + d.Detail + ")"
 	}
-	return text
+	return printable(text)
 }
