@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,11 +59,16 @@ func (e Event) level() slog.Level {
 	case WriterLost, Doubted, GitFailed, Standing:
 		return slog.LevelWarn
 	case Decided:
-		if e.Plan.Action == plan.Hold {
+		if e.Plan.Action == plan.Hold || slices.ContainsFunc(e.Plan.Reasons, needsEyes) {
 			return slog.LevelWarn
 		}
 	}
 	return slog.LevelInfo
+}
+
+// needsEyes reports whether a reason is more than news.
+func needsEyes(r plan.Reason) bool {
+	return r.NeedsPerson() || r.Code == plan.NoReader || r.Code == plan.WriterFailing
 }
 
 // logEvents says events as log lines, one each.

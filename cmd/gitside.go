@@ -109,8 +109,8 @@ func (r *Reconciler) push(ctx context.Context, d declaration, urgent bool) gitDo
 			return nil, err
 		}
 		changes := changesOf(proposals)
-		for _, c := range changes {
-			base.Files = applied(base.Files, c)
+		for _, p := range proposals {
+			base = advanced(newest.declaration, base, p)
 		}
 		out.base = &base
 		// A push whose answer was lost is drawn again, on itself: what was said is in the drawing before.
@@ -162,10 +162,9 @@ func (r *Reconciler) finished(d gitDone) bool {
 	return true
 }
 
-// landed says that commits of ours stand. The log is as it was before them, so
-// nothing is known of reverts until Git is read again, and what was reverted before is past.
+// landed says that commits of ours stand.
 func (r *Reconciler) landed(d gitDone) {
-	r.git.base.Head, r.git.base.Log, r.no = d.receipt.Head, nil, nil
+	r.git.base.Head = d.receipt.Head
 	r.say(Event{
 		Kind: Committed, Commits: d.receipt.Commits, Messages: messagesOf(d.proposals), Plan: d.proposals[0].Plan,
 		Detail: subjects(d.proposals),

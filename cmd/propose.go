@@ -51,10 +51,24 @@ func propose(d declaration, base gitsync.Base, e evidence) ([]proposal, error) {
 			return all, nil
 		}
 		all = append(all, next)
-		base.Files = applied(base.Files, next.Change)
-		base.Log = nil // a revert is about the first step only: the next ones stand on new facts
+		base = advanced(d, base, next)
 	}
 	return all, nil
+}
+
+// advanced is base after a proposal: its files, and our commit at the top of the
+// log, which stands, so that reverts before it are past.
+func advanced(d declaration, base gitsync.Base, p proposal) gitsync.Base {
+	if p.empty() {
+		return base
+	}
+	base.Files = applied(base.Files, p.Change)
+	base.Log = slices.Insert(slices.Clone(base.Log), 0, gitsync.Commit{Trailers: map[string]string{
+		render.TrailerCluster: d.Metadata.Name,
+		render.TrailerEpoch:   strconv.FormatUint(p.Plan.Want.Epoch, 10),
+		render.TrailerFacts:   p.Plan.Want.Facts(d.Spec),
+	}})
+	return base
 }
 
 // proposeOne decides once.
