@@ -102,7 +102,8 @@ func enumHint(value string, s *schema, at string) string {
 
 // integer reads a plain decimal number. Our own fields end in int32 fields of Kubernetes.
 func (d *decoder) integer(n *yaml.Node, s *schema, at string) (any, bool) {
-	if n.Tag != "!!int" && !(n.Tag == "!!float" && digits.MatchString(n.Value)) { // YAML has no whole number beyond 64 bits
+	huge := n.Tag == "!!float" && digits.MatchString(n.Value) // YAML has no whole number beyond 64 bits
+	if n.Tag != "!!int" && !huge {
 		d.wrongType(n, "a whole number", at)
 		return nil, false
 	}

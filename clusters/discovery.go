@@ -20,7 +20,7 @@ type Discovery struct {
 	// {clusterName}.cluster-ro-{domainName}. Source: PgBouncerAurora.
 	ClusterEndpoints ClusterEndpoints `json:"clusterEndpoints,omitzero"`
 	// Hosts are the nodes of provider postgres, where they are required. With provider aurora they are addresses of instances
-	// by name, for networks in which {instance}.{domainName} does not resolve. Default none. Source: poolwright.
+	// by name, for networks in which {instance}.{domainName} does not resolve. No two have one address. Default none. Source: poolwright.
 	Hosts []Host `json:"hosts,omitempty"`
 	// Database to connect to. Default postgres. Source: PgBouncerAurora.
 	Database string `json:"database,omitempty"`

@@ -45,9 +45,9 @@ type PgBouncer struct {
 	LivenessProbe Object `json:"livenessProbe,omitempty"`
 	// ReadinessProbe of the pgbouncer container, a Kubernetes Probe. Default a TCP probe of listen_port. Source: PgBouncerAurora.
 	ReadinessProbe Object `json:"readinessProbe,omitempty"`
-	// Sidecars are further containers of the pods, Kubernetes Containers. Default none. Source: PgBouncerAurora.
+	// Sidecars are further containers of the pods, Kubernetes Containers; none may be called pgbouncer. Default none. Source: PgBouncerAurora.
 	Sidecars []Object `json:"sidecars,omitempty"`
-	// Volumes of the pods, Kubernetes Volumes. Default none. Source: PgBouncerAurora.
+	// Volumes of the pods, Kubernetes Volumes; names that start with poolwright- are poolwright's. Default none. Source: PgBouncerAurora.
 	Volumes []Object `json:"volumes,omitempty"`
 	// VolumeMounts of the pgbouncer container, Kubernetes VolumeMounts. Default none. Source: PgBouncerAurora.
 	VolumeMounts []Object `json:"volumeMounts,omitempty"`

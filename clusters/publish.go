@@ -2,8 +2,8 @@ package clusters
 
 // Publish is where the generated files go and how. Without a repository nothing is published.
 type Publish struct {
-	// Repository is a URL (file, http, https, ssh), an scp-like address or a path, without credentials. Default empty: nothing is
-	// published. Source: poolwright.
+	// Repository is a URL (file, http, https, ssh), an scp-like address or a path, without credentials, query and fragment.
+	// Default empty: nothing is published. Source: poolwright.
 	Repository string `json:"repository,omitempty"`
 	// Branch that the GitOps tool follows. Default main. Source: poolwright.
 	Branch string `json:"branch,omitempty"`
