@@ -37,12 +37,12 @@ var bareWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // commandLine is a command of poolwright's as it can be typed.
 func commandLine(words ...string) string {
-	line := "poolwright"
+	line := []string{"poolwright"}
 	for _, w := range words {
 		if !bareWord.MatchString(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
-		line += " " + w
+		line = append(line, w)
 	}
-	return line
+	return strings.Join(line, " ")
 }
