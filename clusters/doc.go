@@ -15,7 +15,8 @@
 //     one. A scalar without a value is a problem. Numbers of pgbouncer.ini keep their digits, true is 1 and false 0; numbers
 //     that YAML readers disagree about (octal, exponents, separators) are refused.
 //  5. Nothing in the file may be a credential, since all of it goes to Git: passwords by key or by shape, password verifiers,
-//     lines of userlist.txt, private keys, URLs with a password, flags of a command line that take one. References ($NAME, $(NAME)) are fine. No message repeats a value.
+//     lines of userlist.txt, private keys, URLs with a password, flags of a command line that take one.
+//     References ($NAME, $(NAME)) are fine. No message repeats a value.
 //  6. Constant defaults are filled in from one table (Defaults).
 //  7. What the schema cannot say is validated: Kubernetes names, the one source of credentials, what belongs to which provider,
 //     hosts that are one server, keys and entries of pgbouncer.ini (no newline, no host or port in [databases], no global setting
