@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -90,7 +91,7 @@ func (o prospect) verdict(exitCode bool) error {
 	}
 	first := o.proposals[0]
 	switch {
-	case first.Plan.Action == plan.Hold:
+	case first.Plan.Action == plan.Hold || slices.ContainsFunc(first.Plan.Reasons, plan.Reason.NeedsPerson):
 		return exitf(ExitRefused, "", "deciding: held for a person: %s", reasonsText(first.Plan.Reasons))
 	case exitCode && !first.empty():
 		return &ExitError{Code: ExitDiffers}
