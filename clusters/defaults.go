@@ -117,6 +117,9 @@ func derivePublish(p *Publish, name string) {
 	orText(&p.Committer.Name, p.Author.Name)
 	orText(&p.Committer.Email, p.Author.Email)
 	if p.Auth.TokenEnv != "" || p.Auth.TokenFile != "" {
+		orText(&p.Auth.TokenType, "basic")
+	}
+	if p.Auth.TokenType == "basic" {
 		orText(&p.Auth.Username, "x-access-token")
 	}
 }

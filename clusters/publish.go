@@ -50,6 +50,9 @@ type GitAuth struct {
 	TokenEnv string `json:"tokenEnv,omitempty"`
 	// TokenFile is the file with a token. Default none. Source: poolwright.
 	TokenFile string `json:"tokenFile,omitempty"`
+	// TokenType is how the token is shown: basic, as the password, which GitHub, GitLab and Bitbucket take; or bearer, for
+	// Gitea and others. Default basic. Source: poolwright.
+	TokenType string `json:"tokenType,omitempty" jsonschema:"enum=basic,enum=bearer"`
 	// Username goes with the password or the token. Default x-access-token with a token. Source: poolwright.
 	Username string `json:"username,omitempty"`
 	// PasswordEnv is the environment variable with the password. Default none. Source: poolwright.

@@ -102,6 +102,12 @@ func (r *report) gitAuth(at string, a GitAuth) {
 	if len(used) > 1 {
 		r.wrong(at+"."+used[1], "is a second credential, besides "+used[0], "keep one of "+strings.Join(used, ", "))
 	}
+	if a.TokenType == "bearer" && a.Username != "" {
+		r.wrong(at+".username", "does not go with a bearer token", "remove it, or set tokenType: basic")
+	}
+	if a.TokenType != "" && a.TokenEnv == "" && a.TokenFile == "" {
+		r.wrong(at+".tokenType", "says how to show a token, and there is none", "set tokenEnv or tokenFile")
+	}
 	if a.Username == "" && (a.PasswordEnv != "" || a.PasswordFile != "") {
 		r.wrong(at+".username", "is required with a password", "")
 	}

@@ -19,4 +19,21 @@
 //     deleting come after that; the same command typed again completes them.
 //  7. What a database or a snapshot said is escaped in text for people: no control
 //     characters, no marks of writing direction.
+//
+// # The loop: run and demo
+//
+//  1. One goroutine a cluster makes rounds along the line: the Cluster file is read, every instance is asked,
+//     the answers are judged, a decision is made. Rounds follow each other by the declared interval, or by
+//     FastInterval while the failover window is open.
+//  2. The window opens when the connection to the writer breaks, and when the writer changes or goes out of
+//     sight. It is prolonged while the writer is unknown, up to MaxWindow.
+//  3. Nothing in a round waits for Git. A read and a push may be under way beside it, one of each.
+//  4. A push decides anew: [propose] runs on the head that the push is built on, with the newest evidence, and
+//     again on each head that comes in between. What the round decided is only the reason to push.
+//  5. Clusters of one repository and branch share a lane: what comes while a push is under way goes into the
+//     next one; a failover goes first and alone; what is refused together is tried one by one.
+//  6. Whatever fails is tried again with backoff, up to 30 s, and said once and every five minutes. A cluster that cannot be
+//     declared or read back stands still, by itself: others go on.
+//  7. A place in a repository has one Cluster file. The first that names it keeps it.
+//  8. When asked to stop, the push under way is waited for, up to 20 s.
 package cmd

@@ -95,10 +95,11 @@ func (r *Reconciler) tellWindow() {
 
 // tellPlan says what is decided when it is not what was said last.
 func (r *Reconciler) tellPlan(p plan.Plan) {
-	text := strings.TrimSpace(p.Action.String() + " " + p.Class.String())
+	words := []string{strings.TrimSpace(p.Action.String() + " " + p.Class.String())}
 	for _, reason := range p.Reasons {
-		text += "; " + reason.String()
+		words = append(words, reason.String())
 	}
+	text := strings.Join(words, "; ")
 	if text == r.told.decided {
 		return
 	}

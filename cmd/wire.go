@@ -173,27 +173,35 @@ func gitAuth(a clusters.GitAuth) gitsync.Auth {
 			pem, err = os.ReadFile(a.SSHKeyFile)
 			return pem, nil, err
 		}}
+	case a.TokenType == "bearer":
+		return gitsync.Token(func(context.Context) (string, error) { return secret(a.TokenEnv, a.TokenFile) })
 	case a.TokenEnv != "", a.TokenFile != "":
-		return basic(valueOr(a.Username, "x-access-token"), a.TokenEnv, a.TokenFile)
+		return basic(a.Username, a.TokenEnv, a.TokenFile)
 	case a.PasswordEnv != "", a.PasswordFile != "":
 		return basic(a.Username, a.PasswordEnv, a.PasswordFile)
 	}
 	return nil
 }
 
-// basic reads the password anew for each operation.
+// basic shows a user and a password.
 func basic(user, env, file string) gitsync.Basic {
 	return func(context.Context) (string, string, error) {
-		if env != "" {
-			if os.Getenv(env) == "" {
-				return "", "", fmt.Errorf("reading the repository's credentials: environment variable %s is not set", env)
-			}
-			return user, os.Getenv(env), nil
-		}
-		password, err := readLine(file)
-		if err != nil {
-			return "", "", fmt.Errorf("reading the repository's credentials: %w", err)
-		}
-		return user, password, nil
+		password, err := secret(env, file)
+		return user, password, err
 	}
+}
+
+// secret is in a variable or a file. It is read anew for each operation.
+func secret(env, file string) (string, error) {
+	if env != "" {
+		if os.Getenv(env) == "" {
+			return "", fmt.Errorf("reading the repository's credentials: environment variable %s is not set", env)
+		}
+		return os.Getenv(env), nil
+	}
+	text, err := readLine(file)
+	if err != nil {
+		return "", fmt.Errorf("reading the repository's credentials: %w", err)
+	}
+	return text, nil
 }
