@@ -83,6 +83,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("ONLYGO", filepath.Dir(binary))
 	env.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each of a hundred processes sleeps for a second
 	return err
 }
 

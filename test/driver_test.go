@@ -78,7 +78,7 @@ func start(t *testing.T, args ...string) *process {
 
 func poolwright(args ...string) *exec.Cmd {
 	c := exec.CommandContext(context.Background(), os.Args[0], args...)
-	c.Env = append(os.Environ(), asBinary+"=1", "GORACE=halt_on_error=1",
+	c.Env = append(os.Environ(), asBinary+"=1", "GORACE=halt_on_error=1 atexit_sleep_ms=0",
 		"PGUSER="+pgcluster.User, "PGPASSWORD="+pgcluster.Password)
 	return c
 }
