@@ -1,6 +1,7 @@
 package gitsync_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -104,32 +105,46 @@ func TestTrap16SHA256(t *testing.T) {
 }
 
 // TestContextEndsAPushInAHook: over file:// and ssh the hook is a child of ours or of the server's, and holds
-// everything up. It says when it has started, on a pipe.
+// everything up. It says when it has started, on a pipe, which ends with it. A child of ours is ended with the push:
+// it must not carry it out when nobody waits for it any more.
 func TestContextEndsAPushInAHook(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, prepare maker) {
 		dir := t.TempDir()
-		started, never := filepath.Join(dir, "started"), filepath.Join(dir, "never")
-		for _, f := range []string{started, never} {
+		alive, never := filepath.Join(dir, "alive"), filepath.Join(dir, "never")
+		for _, f := range []string{alive, never} {
 			if err := syscall.Mkfifo(f, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		repo, p := prepare(t, func(*gitserver.Repo, *gitsync.Options) {})
 		foreign(t, repo, map[string]*gitserver.File{"README.md": gitserver.Text("hello\n")})
-		if err := repo.Hook("pre-receive", fmt.Sprintf("echo > %s; cat %s; exit 1", started, never)); err != nil {
+		if err := repo.Hook("pre-receive", fmt.Sprintf("exec 3> %s; echo started >&3; cat %s; exit 1", alive, never)); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
 		go func() {
-			_, _ = os.ReadFile(started)
+			defer close(ended)
+			pipe, err := os.Open(alive)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer pipe.Close()
+			lines := bufio.NewReader(pipe)
+			_, _ = lines.ReadString('\n')
 			cancel()
+			_, _ = io.Copy(io.Discard, lines) // until the hook is gone
 		}()
 		_, err := p.Publish(ctx, []gitsync.Edit{write("a", "x", "1\n")})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("the error is %v", err)
 		}
-		writeFile(t, never, "") // lets the hook go
+		if !strings.HasSuffix(t.Name(), "/file") {
+			writeFile(t, never, "") // lets the hook of somebody else's server go
+		}
+		<-ended
 	})
 }
 
