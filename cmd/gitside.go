@@ -76,7 +76,7 @@ func (r *Reconciler) read(ctx context.Context, d declaration) {
 	r.git.reading = true
 	pushes := r.git.pushes
 	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), publishTimeout)
+		ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
 		base, err := r.Git.Read(ctx, d)
 		r.git.done <- gitDone{place: d.place(), pushes: pushes, base: &base, err: err}

@@ -50,7 +50,12 @@ func (l *lane) Submit(ctx context.Context, edit gitsync.Edit) gitsync.Receipt {
 	case <-ctx.Done():
 		return gitsync.Receipt{Err: errors.Join(errClosing, ctx.Err())}
 	}
-	return <-done
+	select {
+	case r := <-done:
+		return r
+	case <-ctx.Done(): // it may land all the same: a push is submitted with a context that nobody ends
+		return gitsync.Receipt{Err: errors.Join(errClosing, ctx.Err())}
+	}
 }
 
 // run serves the lane until ctx ends. What has been accepted is finished first.
