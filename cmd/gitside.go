@@ -26,7 +26,8 @@ type gitSide struct {
 	place    place
 	base     *gitsync.Base // as last read or written; nil when not known
 	baseAt   time.Time
-	pushes   int // finished so far
+	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
+	pushes   int           // finished so far
 	pushing  bool
 	reading  bool
 	retry    *backoff.ExponentialBackOff
@@ -62,7 +63,7 @@ func (g *gitSide) open() {
 // turnTo forgets everything when the declaration names another place.
 func (g *gitSide) turnTo(p place) {
 	if g.place != p {
-		g.place, g.base, g.notUntil = p, nil, time.Time{}
+		g.place, g.base, g.reverts, g.notUntil = p, nil, nil, time.Time{}
 	}
 }
 

@@ -112,7 +112,7 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	}
 	message, err := render.Message(d.Cluster, render.Draft{
 		Decided: decided, Declared: declared, Spec: d.Spec,
-		LastFacts: lastFacts(base.Log, d.Metadata.Name), Files: append(sortedKeys(put), gone...),
+		LastFacts: lastFacts(ours(base.Log, d.Metadata.Name)), Files: append(sortedKeys(put), gone...),
 	})
 	if err != nil {
 		return proposal{}, fmt.Errorf("writing the commit message of %s: %w", d.Metadata.Name, err)
@@ -135,7 +135,7 @@ func declaredIn(d declaration, base gitsync.Base) (plan.Declared, error) {
 	if err != nil {
 		return plan.Declared{}, fmt.Errorf("reading %s back: %w", d.Dir(), err)
 	}
-	declared := plan.Declared{State: state, LastEpoch: lastEpoch(base.Log, d.Metadata.Name)}
+	declared := plan.Declared{State: state, LastEpoch: lastEpoch(ours(base.Log, d.Metadata.Name))}
 	for _, r := range gitsync.ReversalsOf(base.Log, render.TrailerCluster, d.Metadata.Name) {
 		declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
 	}
@@ -153,12 +153,19 @@ func applied(files gitsync.Files, change gitsync.Change) gitsync.Files {
 	return next
 }
 
-// lastEpoch is the newest epoch that a commit of ours in the log carried, reverted or not.
-func lastEpoch(log []gitsync.Commit, cluster string) (last uint64) {
+// ours are the commits of ours about a cluster, newest first, reverted or not.
+func ours(log []gitsync.Commit, cluster string) (found []gitsync.Commit) {
 	for _, c := range log {
-		if c.Trailers[render.TrailerCluster] != cluster {
-			continue
+		if c.Trailers[render.TrailerCluster] == cluster {
+			found = append(found, c)
 		}
+	}
+	return found
+}
+
+// lastEpoch is the newest epoch that a commit of ours carried.
+func lastEpoch(ours []gitsync.Commit) (last uint64) {
+	for _, c := range ours {
 		if n, err := strconv.ParseUint(c.Trailers[render.TrailerEpoch], 10, 64); err == nil {
 			last = max(last, n)
 		}
@@ -166,17 +173,10 @@ func lastEpoch(log []gitsync.Commit, cluster string) (last uint64) {
 	return last
 }
 
-// lastFacts is what our newest commit in the log was made for, "" when there is none.
-func lastFacts(log []gitsync.Commit, cluster string) string {
-	for _, c := range log {
-		if c.Trailers[render.TrailerCluster] == cluster {
-			return c.Trailers[render.TrailerFacts]
-		}
+// lastFacts is what our newest commit was made for, "" when there is none.
+func lastFacts(ours []gitsync.Commit) string {
+	if len(ours) == 0 {
+		return ""
 	}
-	return ""
-}
-
-// isOurs reports whether the log has a commit of ours about a cluster.
-func isOurs(log []gitsync.Commit, cluster string) bool {
-	return slices.ContainsFunc(log, func(c gitsync.Commit) bool { return c.Trailers[render.TrailerCluster] == cluster })
+	return ours[0].Trailers[render.TrailerFacts]
 }

@@ -41,7 +41,6 @@ type Reconciler struct {
 	git    gitSide
 	saw    plan.Observation // what sawOn declares
 	sawOn  *gitsync.Base
-	no     []plan.Revert // a person's reverts of what we did last
 	quiet  settled
 	urgent string    // the facts of the failover that was decided last
 	began  time.Time // the last round
@@ -135,13 +134,13 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 		return nil
 	}
 	proposals, err := r.propose(d)
-	if err == nil && !proposals[0].empty() {
-		r.tellPlan(proposals[0].Plan)
-		r.publish(ctx, d, proposals[0].Plan)
-		return nil
-	}
 	if err == nil {
-		r.tellPlan(proposals[0].Plan)
+		first := proposals[0]
+		r.tellPlan(first.Plan)
+		if !first.empty() {
+			r.publish(ctx, d, first.Plan)
+			return nil
+		}
 	}
 	if r.Now().Sub(r.git.baseAt) >= readEvery { // also after an error: a person may have mended the tree
 		r.read(ctx, d)
@@ -192,10 +191,10 @@ func (r *Reconciler) readBack(d declaration) error {
 	if err != nil {
 		return err
 	}
-	if isOurs(r.git.base.Log, d.Metadata.Name) {
-		r.no = saw.Declared.Reverted
+	if len(ours(r.git.base.Log, d.Metadata.Name)) > 0 {
+		r.git.reverts = saw.Declared.Reverted
 	}
-	saw.Declared.Reverted = r.no
+	saw.Declared.Reverted = r.git.reverts
 	r.saw, r.sawOn = saw, r.git.base
 	return nil
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -32,18 +33,11 @@ type outside struct {
 // theWorld is outside as it is for every verb.
 func theWorld(ctx context.Context) outside {
 	return outside{
-		Secrets: valueOr(os.Getenv("POOLWRIGHT_SECRETS"), "/var/run/secrets/poolwright"),
+		Secrets: cmp.Or(os.Getenv("POOLWRIGHT_SECRETS"), "/var/run/secrets/poolwright"),
 		Now:     time.Now,
 		Getenv:  os.Getenv,
 		AWS:     newAWS(ctx),
 	}
-}
-
-func valueOr(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // observer asks one cluster's databases.
