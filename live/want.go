@@ -1,0 +1,44 @@
+package live
+
+import "slices"
+
+// Want is what the role Services of a cluster should select, as decided in one
+// round. live takes it as it is: it computes no selector.
+type Want struct {
+	// Epoch of the membership that Roles select.
+	Epoch uint64
+	// Declared is the epoch at the Git head; 0 while Git has not been read.
+	Declared uint64
+	// Head is the commit that Declared was read from, "" when not known.
+	Head string
+	// From and To are the declared writer and the wanted one.
+	From, To string
+	Reason   string
+	// By is the person who ordered it, "" when poolwright decided.
+	By string
+	// Roles are the Services, Writer first. There is no Writer in a global secondary.
+	Roles []Target
+	// Begin is true when a failover was decided: the Services run ahead of Git from now on.
+	Begin bool
+	// Hold is true when nothing may be decided: Roles are what Git declares, and a record that is
+	// newer than Git stands.
+	Hold bool
+	// Paused is why a person stopped every patch, "" when nobody did.
+	Paused string
+}
+
+// Target is what one role should select.
+type Target struct {
+	Role Role
+	// Select are the wanted keys of poolwright's domain; Declared those at the Git head, nil when not known.
+	Select, Declared map[string]string
+}
+
+// target returns the target of a role.
+func (w Want) target(r Role) (Target, bool) {
+	i := slices.IndexFunc(w.Roles, func(t Target) bool { return t.Role == r })
+	if i < 0 {
+		return Target{}, false
+	}
+	return w.Roles[i], true
+}
