@@ -18,6 +18,12 @@ func (c Cluster) ReaderServiceName() string {
 	return c.Metadata.Name + "-" + c.Spec.Services.Reader.Name
 }
 
+// PatchesServices says whether a failover moves the live Services ahead of Git: failover.patchServices, true unless a person
+// says otherwise.
+func (c Cluster) PatchesServices() bool {
+	return c.Spec.Failover.PatchServices == nil || *c.Spec.Failover.PatchServices
+}
+
 // Override is what holds for one instance. Without an entry of its own it is enabled, has the cluster's replicas and changes
 // nothing in the configuration. After Load, Enabled and Replicas are never nil.
 func (c Cluster) Override(instance string) InstanceOverride {

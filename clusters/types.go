@@ -43,9 +43,11 @@ type Spec struct {
 	Services Services `json:"services,omitzero"`
 	// TopologyPolicy is about instances that come and go. Default: see its fields. Source: PgBouncerAurora.
 	TopologyPolicy TopologyPolicy `json:"topologyPolicy,omitzero"`
-	// Failover is how closely a failover is watched. Default: see its fields. Source: poolwright (fixed values in
-	// PgBouncerAurora).
+	// Failover is how closely a failover is watched, and what is done besides the commit. Default: see its fields.
+	// Source: poolwright (fixed values in PgBouncerAurora).
 	Failover Failover `json:"failover,omitzero"`
+	// GitOps is about the tool that applies the generated files. Default: see its fields. Source: poolwright.
+	GitOps GitOps `json:"gitops,omitzero"`
 	// Publish is where the generated files go and how. Default: nothing is published. Source: poolwright.
 	Publish Publish `json:"publish,omitzero"`
 	// Paused stops every commit and every live change; alerts go on. Default false. Source: poolwright.
@@ -112,7 +114,7 @@ type TopologyPolicy struct {
 	AllowShrink string `json:"allowShrink,omitempty"`
 }
 
-// Failover is how closely a failover is watched.
+// Failover is how closely a failover is watched, and what is done besides the commit.
 type Failover struct {
 	// Window is how long the fast interval lasts once a failover is suspected, a Go duration. Default 30s.
 	// Source: poolwright (fixed in PgBouncerAurora).
@@ -122,4 +124,14 @@ type Failover struct {
 	// FastInterval is the interval of discovery and monitor inside the window, a Go duration, at least 20ms. Default 100ms.
 	// Source: poolwright (fixed in PgBouncerAurora).
 	FastInterval Duration `json:"fastInterval,omitempty"`
+	// PatchServices moves the live Services at once in a failover, ahead of Git, where Kubernetes is in reach; false leaves them
+	// to the GitOps tool. After Load never nil. Default true. Source: poolwright.
+	PatchServices *bool `json:"patchServices,omitempty"`
+}
+
+// GitOps is about the tool that applies the generated files.
+type GitOps struct {
+	// ArgoCDNamespace is where Argo CD's Applications are, for a refresh after a commit and for doctor. Default argocd.
+	// Source: poolwright.
+	ArgoCDNamespace string `json:"argocdNamespace,omitempty"`
 }

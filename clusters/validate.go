@@ -16,6 +16,7 @@ func (r *report) validate(c Cluster) {
 	r.services(c)
 	r.positive("spec.topologyPolicy.removedInstanceRetention", c.Spec.TopologyPolicy.RemovedInstanceRetention)
 	r.failover(c.Spec.Failover)
+	r.label("spec.gitops.argocdNamespace", c.Spec.GitOps.ArgoCDNamespace)
 	r.publish(c.Spec.Publish)
 }
 

@@ -72,15 +72,29 @@ type Observation struct {
 	Ready map[string]int
 	// Pinned are members whose overlay holds a file of a person's: it is not removed, however long they are away.
 	Pinned map[string]bool
+	// Order is a person's word about who the writer is, nil when there is none.
+	Order *Order
 	// Window is true inside a failover window: every observation's probes count, however close
 	// they follow each other. Otherwise one probe an instance counts per Rules.ProbeInterval.
 	Window bool
+}
+
+// Order is a person's word about who the writer is, in an emergency: `poolwright patch`.
+type Order struct {
+	// Writer is the name of a member.
+	Writer string
+	// Reason and By are the person's words, for people.
+	Reason, By string
+	// Until is when the databases are believed again. It undoes nothing by itself.
+	Until time.Time
 }
 
 // Rules are a person's policies. Use DefaultRules and change what differs.
 // Counts below 1 are taken as 1.
 type Rules struct {
 	Paused bool
+	// PausedBy says who paused it and why; "" when the declaration does.
+	PausedBy string
 	// Spec identifies the declaration, so that a person's edit of it lifts a hold by revert.
 	Spec string
 	// Disabled are instances with enabled: false.

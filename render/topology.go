@@ -54,7 +54,7 @@ func drawTopology(c clusters.Cluster, s plan.State) ([]byte, error) {
 	return execute("topology.yaml.tmpl", v)
 }
 
-// maxTopology bounds topology.yaml: 20 members need a hundredth of it.
+// maxTopology bounds topology.yaml, and its list of instances: 20 members need a hundredth of it.
 const maxTopology = 256 << 10
 
 // ReadBack reads the state of a cluster's tree. Nothing of ours in t is the zero State; a topology.yaml that is
@@ -83,20 +83,21 @@ func memoryLost(t Tree) error {
 	return nil
 }
 
+func bounded(size int) error {
+	if size > maxTopology {
+		return fmt.Errorf("%d bytes are more than the %d allowed", size, maxTopology)
+	}
+	return nil
+}
+
 func readTopology(cluster string, data []byte) (plan.State, error) {
-	if len(data) > maxTopology {
-		return plan.State{}, fmt.Errorf("%d bytes are more than the %d allowed", len(data), maxTopology)
+	if err := bounded(len(data)); err != nil {
+		return plan.State{}, err
 	}
 	var file struct {
-		Kind     string         `yaml:"kind"`
-		Metadata topologyHeader `yaml:"metadata"`
-		Data     struct {
-			Epoch     string `yaml:"epoch"`
-			Writer    string `yaml:"writer"`
-			Timeline  string `yaml:"timeline"`
-			Fallback  string `yaml:"fallback"`
-			Instances string `yaml:"instances"`
-		} `yaml:"data"`
+		Kind     string            `yaml:"kind"`
+		Metadata topologyHeader    `yaml:"metadata"`
+		Data     map[string]string `yaml:"data"`
 	}
 	if err := decodeOne(data, &file, false); err != nil {
 		return plan.State{}, err
@@ -107,23 +108,38 @@ func readTopology(cluster string, data []byte) (plan.State, error) {
 	if err := file.Metadata.of(cluster); err != nil {
 		return plan.State{}, err
 	}
-	epoch, err := strconv.ParseUint(file.Data.Epoch, 10, 64)
-	if err != nil || epoch == 0 {
-		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1", file.Data.Epoch)
+	return readData(file.Data)
+}
+
+// ReadLive reads the state from the data of a cluster's live topology ConfigMap: what the GitOps tool has applied last. It is
+// as strict as ReadBack. Data without a state is an error: whether there is a ConfigMap is for the caller to know.
+func ReadLive(cluster string, data map[string]string) (plan.State, error) {
+	s, err := readData(data)
+	if err != nil {
+		return plan.State{}, fmt.Errorf("reading ConfigMap %s: %w", topologyName(cluster), err)
 	}
-	timeline, err := readTimeline(file.Data.Timeline)
+	return s, nil
+}
+
+// readData reads the data of a topology ConfigMap.
+func readData(data map[string]string) (plan.State, error) {
+	epoch, err := strconv.ParseUint(data["epoch"], 10, 64)
+	if err != nil || epoch == 0 {
+		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1", data["epoch"])
+	}
+	timeline, err := readTimeline(data["timeline"])
 	if err != nil {
 		return plan.State{}, err
 	}
-	fallback, err := strconv.ParseBool(file.Data.Fallback)
+	fallback, err := strconv.ParseBool(data["fallback"])
 	if err != nil {
-		return plan.State{}, fmt.Errorf("data.fallback %q is neither true nor false", file.Data.Fallback)
+		return plan.State{}, fmt.Errorf("data.fallback %q is neither true nor false", data["fallback"])
 	}
-	members, err := readMembers([]byte(file.Data.Instances))
+	members, err := readMembers(data["instances"])
 	if err != nil {
 		return plan.State{}, fmt.Errorf("data.instances: %w", err)
 	}
-	s := sorted(plan.State{Epoch: epoch, Writer: file.Data.Writer, Timeline: timeline, Fallback: fallback, Members: members})
+	s := sorted(plan.State{Epoch: epoch, Writer: data["writer"], Timeline: timeline, Fallback: fallback, Members: members})
 	return s, check(s)
 }
 
@@ -167,9 +183,12 @@ type memberFile struct {
 	Since    string `yaml:"since"`
 }
 
-func readMembers(data []byte) ([]plan.Member, error) {
+func readMembers(data string) ([]plan.Member, error) {
+	if err := bounded(len(data)); err != nil {
+		return nil, err
+	}
 	var list []memberFile
-	if err := decodeOne(data, &list, true); err != nil {
+	if err := decodeOne([]byte(data), &list, true); err != nil {
 		return nil, err
 	}
 	members := make([]plan.Member, 0, len(list))
