@@ -1,6 +1,9 @@
 package clusters
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestEffectiveVersion(t *testing.T) {
 	for _, c := range []struct {
@@ -65,4 +68,34 @@ func TestAccessors(t *testing.T) {
 			t.Errorf("%+v: enabled %t, %d replicas", want, *o.Enabled, *o.Replicas)
 		}
 	}
+}
+
+func TestServicesArePatchedAheadOfGitUnlessAPersonSaysNo(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                     true,
+		"  failover: {window: 1m}\n":           true,
+		"  failover: {patchServices: true}\n":  true,
+		"  failover: {patchServices: false}\n": false,
+	} {
+		c := mustLoad(t, base+text)
+		if c.PatchesServices() != want || c.Spec.Failover.PatchServices == nil {
+			t.Errorf("%q: %t", text, c.PatchesServices())
+		}
+	}
+	if !(Cluster{}).PatchesServices() {
+		t.Error("a cluster that says nothing is not patched")
+	}
+}
+
+func TestArgoCDNamespace(t *testing.T) {
+	for text, want := range map[string]string{"": "argocd", "  gitops: {}\n": "argocd", "  gitops: {argocdNamespace: gitops-system}\n": "gitops-system"} {
+		if got := mustLoad(t, base+text).Spec.GitOps.ArgoCDNamespace; got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	for _, bad := range []string{"Argo", "argo.cd", "argo cd", "-argocd", strings.Repeat("a", 64)} {
+		problemAt(t, base+"  gitops: {argocdNamespace: '"+bad+"'}\n", "spec.gitops.argocdNamespace")
+	}
+	problemAt(t, base+"  gitops: {argoNamespace: argocd}\n", "spec.gitops.argoNamespace")
+	problemAt(t, base+"  failover: {patchServices: 'false'}\n", "spec.failover.patchServices")
 }
