@@ -1,8 +1,10 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,7 @@ func Next(s Sight, w Want, now time.Time) Verdict {
 	default:
 		l.rest()
 	}
+	slices.SortStableFunc(l.verdict.Conditions, func(a, b Condition) int { return cmp.Compare(a.Code, b.Code) })
 	return l.verdict
 }
 

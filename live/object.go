@@ -86,9 +86,6 @@ func (l *look) tellReceipt() {
 		}
 		receipt := receiptOf(svc)
 		back := l.sight.Receipt != 0 && l.sight.Receipt < receipt || l.want.Declared != 0 && l.want.Declared < receipt
-		if l.standing && l.want.Hold && l.want.Declared != 0 && l.want.Declared < l.target.Epoch {
-			back = true
-		}
 		if back {
 			l.say(ReceiptBehind, l.object(role), "Git, or what is applied of it, has gone back behind this Service", "poolwright resume --cluster "+l.sight.Names.Cluster+", or poolwright release --cluster "+l.sight.Names.Cluster+" --force")
 			return

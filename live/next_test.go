@@ -1,0 +1,351 @@
+package live
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"pgregory.net/rapid"
+
+	"github.com/poolwright/poolwright/render"
+)
+
+// look is what Next says about the world for a wanted writer.
+func (w *world) look(writer string) Verdict { return Next(w.sight(), w.wish(writer), w.now) }
+
+// fail over to a writer, all writes made, Git and the tool untouched.
+func (w *world) overridden(writer string) *world {
+	v := w.look(writer)
+	w.perform(v, len(v.Writes))
+	return w
+}
+
+func writesOf(v Verdict) string {
+	words := make([]string, len(v.Writes))
+	for i, w := range v.Writes {
+		words[i] = strings.TrimSpace(w.Kind.String() + " " + string(w.Role))
+	}
+	return strings.Join(words, ", ")
+}
+
+func codesOf(v Verdict) string {
+	var words []string
+	for _, c := range v.Conditions {
+		words = append(words, c.Code.String())
+	}
+	return strings.Join(slices.Compact(words), ", ")
+}
+
+func TestNext(t *testing.T) {
+	foreign := func(s *corev1.Service) { s.Labels[render.LabelCluster] = "other" }
+	steer := func(writer string) func(*corev1.Service) {
+		return func(s *corev1.Service) { s.Spec.Selector[render.LabelInstance] = writer }
+	}
+	for name, c := range map[string]struct {
+		tool  Tool
+		given func(w *world)
+		want  func(w *world) Want // default: the writer is b
+		// expected
+		phase          Phase
+		writes, hurdle string
+	}{
+		"nothing differs": {want: func(w *world) Want { return w.wish("a") }, phase: Idle},
+		"a failover moves the Writer, then the Reader, then notes it down": {
+			phase: Overriding, writes: "override writer, override reader, mirror",
+		},
+		"and then waits for Git": {
+			given: func(w *world) { w.overridden("b") }, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"15 a crash after the Writer goes on with the Reader": {
+			given: func(w *world) { w.perform(w.look("b"), 1) }, phase: Overriding, writes: "override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"16 a crash after the push and before any patch still moves the Services": {
+			given: func(w *world) { w.commit(state(2, "b")) }, phase: Overriding, writes: "override writer, override reader, mirror",
+		},
+		"01 Flux had read the old Service and puts it back": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.edit(Writer, "kustomize-controller", steer("a"))
+			}, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
+		},
+		"02 Argo CD had read the old Service and puts it back": {
+			tool: ArgoCD, given: func(w *world) { w.overridden("b").sync() },
+			phase: Overriding, writes: "reassert writer, reassert reader", hurdle: "ahead-of-git, reverted",
+		},
+		"14 a person changes the live Service during the override": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.edit(Writer, "kubectl-edit", steer("c"))
+			}, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
+		},
+		"14 unless the cluster is paused": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.edit(Writer, "kubectl-edit", steer("c"))
+			}, want: func(w *world) Want {
+				want := w.wish("b")
+				want.Paused = "for maintenance"
+				return want
+			}, phase: Blocked, hurdle: "paused, ahead-of-git",
+		},
+		"26 the Service is replaced and its record is lost, the mirror is not": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.create(Writer)
+				w.apply(state(1, "a"))
+			}, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
+		},
+		"26 the Service is gone for now": {
+			given: func(w *world) { delete(w.overridden("b").services, Writer) }, phase: Overriding, hurdle: "service-missing, ahead-of-git",
+		},
+		"19 a Service of that name is somebody else's": {
+			given: func(w *world) {
+				w.edit(Writer, "kubectl", foreign)
+				w.edit(Reader, "kubectl", foreign)
+			}, phase: Idle, hurdle: "not-ours",
+		},
+		"20 the new writer has no ready pod, the old one has": {
+			given: func(w *world) { w.ready["b"] = 0 }, phase: Blocked, hurdle: "target-not-ready",
+		},
+		"20 neither has": {
+			given: func(w *world) { w.ready["a"], w.ready["b"] = 0, 0 }, phase: Overriding, writes: "override writer, override reader, mirror",
+		},
+		"20 its pods cannot be seen": {
+			given: func(w *world) { w.ready = nil }, phase: Blocked, hurdle: "pods-unseen",
+		},
+		"20 a person ordered it": {
+			given: func(w *world) { w.ready["b"] = 0 }, want: func(w *world) Want {
+				want := w.wish("b")
+				want.By = "alice"
+				return want
+			}, phase: Overriding, writes: "override writer, override reader, mirror",
+		},
+		"09 Git has it, the tool has not applied it": {
+			given: func(w *world) { w.overridden("b").commit(state(2, "b")) }, phase: Committed, hurdle: "ahead-of-git",
+		},
+		"11 the tool has applied it, except for the frozen Services": {
+			given: func(w *world) {
+				w.overridden("b").commit(state(2, "b"))
+				w.sync()
+			}, phase: Seen, writes: "unfreeze writer, unfreeze reader", hurdle: "ahead-of-git",
+		},
+		"22 its receipt is there, but the selector is another": {
+			tool: ArgoCD, given: func(w *world) {
+				w.overridden("b").commit(state(2, "b"))
+				w.sync()
+				w.edit(Writer, "argocd-controller", steer("c"))
+			}, phase: Overriding, writes: "reassert writer, release reader", hurdle: "ahead-of-git, reverted",
+		},
+		"its own receipt is there": {
+			tool: ArgoCD, given: func(w *world) {
+				w.overridden("b").commit(state(2, "b"))
+				w.sync()
+			}, phase: Applied, writes: "release writer, release reader", hurdle: "ahead-of-git",
+		},
+		"35 a person froze the Service: it stays frozen": {
+			given: func(w *world) {
+				for _, r := range []Role{Writer, Reader} {
+					w.edit(r, "kubectl", func(s *corev1.Service) { s.Annotations[annotationFreeze] = frozen })
+				}
+				w.overridden("b").commit(state(2, "b"))
+				w.sync()
+			}, phase: Seen, hurdle: "ahead-of-git, frozen-by-person",
+		},
+		"21 a second failover before Git has the first": {
+			given: func(w *world) { w.overridden("b") }, want: func(w *world) Want { return w.wish("c") },
+			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"a fail-back before Git has it moves the Services back": {
+			given: func(w *world) { w.overridden("b") }, want: func(w *world) Want { return w.wish("a") },
+			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"and releases them at once": {
+			given: func(w *world) { w.overridden("b").overridden("a") }, want: func(w *world) Want { return w.wish("a") },
+			phase: Applied, writes: "release writer, release reader", hurdle: "ahead-of-git",
+		},
+		"a doubt holds what was moved": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.edit(Writer, "kustomize-controller", steer("a"))
+			}, want: (*world).held, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
+		},
+		"a doubt with nothing moved changes nothing": {want: (*world).held, phase: Idle},
+		"13 a person reverts the commit in Git during the override": {
+			given: func(w *world) {
+				w.overridden("b").commit(state(2, "b"))
+				w.commit(state(1, "a"))
+				w.sync()
+			}, want: (*world).held, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"Git cannot be read after a restart": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.edit(Writer, "kustomize-controller", steer("a"))
+			}, want: func(*world) Want { return Want{Hold: true} }, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
+		},
+		"17 our entry among the managers is all that is left": {
+			given: func(w *world) {
+				w.edit(Writer, FieldManager, steer("b"))
+				w.commit(state(2, "b"))
+				w.apply(state(2, "b"))
+				w.edit(Writer, FieldManager, func(s *corev1.Service) { s.Spec.Selector["team"] = "x" })
+			}, phase: Idle, writes: "release writer",
+		},
+		"drift outside of an override is only said": {
+			given: func(w *world) { w.edit(Reader, "kubectl-edit", func(s *corev1.Service) { delete(s.Spec.Selector, render.SlotLabel(0)) }) },
+			want:  func(w *world) Want { return w.wish("a") }, phase: Idle, hurdle: "drifted",
+		},
+		"a record that cannot be read is said, and overwritten by the next": {
+			given: func(w *world) {
+				w.edit(Writer, "kubectl", func(s *corev1.Service) { s.Annotations[AnnotationOverride] = "{" })
+			}, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "bad-record",
+		},
+		"31 an owner without a freeze is said": {
+			given: func(w *world) {
+				for _, r := range []Role{Writer, Reader} {
+					w.edit(r, "helm", func(s *corev1.Service) {
+						s.Labels = map[string]string{render.LabelCluster: cluster, "helm.toolkit.fluxcd.io/name": "db"}
+					})
+				}
+			}, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "unsupported-owner",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.tool == NoTool {
+				c.tool = Flux
+			}
+			w := newWorld(t, c.tool)
+			if c.given != nil {
+				c.given(w)
+			}
+			want := w.wish("b")
+			if c.want != nil {
+				want = c.want(w)
+			}
+			v := Next(w.sight(), want, w.now)
+			if v.Phase != c.phase || writesOf(v) != c.writes || codesOf(v) != c.hurdle {
+				t.Errorf("got  %s: %s (%s)\nwant %s: %s (%s)\n%v", v.Phase, writesOf(v), codesOf(v), c.phase, c.writes, c.hurdle, v.Conditions)
+			}
+		})
+	}
+}
+
+func TestD02PatchKeepsForeignKeysAndReplacesOurs(t *testing.T) {
+	w := newWorld(t, Flux).overridden("b")
+	got := w.services[Writer].Spec.Selector
+	want := map[string]string{"team": "shop", render.LabelCluster: cluster, render.LabelInstance: "b"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestPatchOfServiceWithoutAnnotationsOrSelector(t *testing.T) {
+	w := newWorld(t, Flux)
+	for _, r := range []Role{Writer, Reader} {
+		w.edit(r, "kubectl", func(s *corev1.Service) { s.Annotations, s.Spec.Selector = nil, nil })
+	}
+	if w.overridden("b"); w.selected(Writer) != "b" {
+		t.Errorf("the writer selects %q", w.selected(Writer))
+	}
+}
+
+func TestOverrideIsHandedBack(t *testing.T) {
+	for _, tool := range []Tool{Flux, ArgoCD} {
+		for _, stanza := range []bool{true, false} {
+			w := newWorld(t, tool)
+			w.stanza = stanza
+			w.settle("b")
+			if got := w.traces(); len(got) > 0 || w.selected(Writer) != "b" {
+				t.Errorf("%s: the writer selects %s, and %v", tool, w.selected(Writer), got)
+			}
+		}
+	}
+}
+
+func TestVerdictIsRepeatable(t *testing.T) {
+	w := newWorld(t, Flux)
+	if a, b := w.look("b"), w.look("b"); writesOf(a) != writesOf(b) || a.Record.String() != b.Record.String() {
+		t.Errorf("the same look gives %v and %v", a, b)
+	}
+	w.overridden("b")
+	w.now = w.now.Add(time.Hour)
+	if v := w.look("b"); len(v.Writes) > 0 {
+		t.Errorf("an hour later it writes again: %s", writesOf(v))
+	}
+}
+
+// TestAnyHistoryConverges lets poolwright crash between any two writes, the tool
+// apply old and new commits at any time, people edit and recreate Services, and
+// the truth change; then lets all of them finish.
+func TestAnyHistoryConverges(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tool := rapid.SampledFrom([]Tool{Flux, ArgoCD}).Draw(t, "tool")
+		w := newWorld(t, tool)
+		w.stanza = rapid.Bool().Draw(t, "stanza")
+		truth := "a"
+		instance := rapid.SampledFrom([]string{"a", "b", "c"})
+		role := rapid.SampledFrom([]Role{Writer, Reader})
+		t.Repeat(map[string]func(*rapid.T){
+			"truth": func(t *rapid.T) { truth = instance.Draw(t, "writer") },
+			"poolwright": func(t *rapid.T) {
+				v := Next(w.sight(), w.wish(truth), w.now)
+				w.perform(v, rapid.IntRange(0, len(v.Writes)).Draw(t, "writes"))
+			},
+			"poolwright in doubt": func(*rapid.T) {
+				v := Next(w.sight(), w.held(), w.now)
+				w.perform(v, len(v.Writes))
+			},
+			"poolwright commits": func(*rapid.T) {
+				if truth != w.head().Writer {
+					w.commit(state(w.head().Epoch+1, truth))
+				}
+			},
+			"tool": func(*rapid.T) { w.sync() },
+			"tool in flight": func(t *rapid.T) {
+				w.apply(rapid.SampledFrom(w.git).Draw(t, "commit"))
+			},
+			"person": func(t *rapid.T) {
+				to := instance.Draw(t, "to")
+				w.edit(Writer, "kubectl", func(s *corev1.Service) { s.Spec.Selector[render.LabelInstance] = to })
+			},
+			"recreated": func(t *rapid.T) {
+				w.create(role.Draw(t, "role")).Spec.Selector = selectOf(w.head())[Writer]
+				w.sync()
+			},
+			"time": func(*rapid.T) { w.now = w.now.Add(time.Minute) },
+			"": func(t *rapid.T) {
+				if n := len(w.services); n != 2 {
+					t.Fatalf("%d Services", n)
+				}
+			},
+		})
+		w.settle(truth)
+		w.sync()
+		if got := w.traces(); len(got) > 0 {
+			t.Fatal(got)
+		}
+		for r, keys := range selectOf(w.head()) {
+			if !maps.Equal(ourKeys(w.services[r].Spec.Selector), keys) {
+				t.Fatalf("the %s selects %v, Git says %v", r, w.services[r].Spec.Selector, keys)
+			}
+		}
+	})
+}
+
+func FuzzParseRecord(f *testing.F) {
+	f.Add(Record{Version: 1, Epoch: 2, To: "b", At: start, Select: map[Role]map[string]string{Writer: {render.LabelCluster: cluster}}}.String())
+	f.Add(`{"v":1}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := ParseRecord(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseRecord(r.String())
+		if err != nil || again.String() != r.String() {
+			t.Errorf("%q is read as %s, and that as %s (%v)", text, r, again, err)
+		}
+	})
+}
