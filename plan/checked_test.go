@@ -36,8 +36,9 @@ func checked(t failer, mem Memory, saw Observation, rules Rules, now time.Time) 
 
 	checkState(law, saw, rules, plan)
 	checkAction(law, saw, plan)
+	checkOrder(law, saw, rules, now, plan, func(o Observation) Plan { p, _ := Decide(mem, o, rules, now); return p })
 	if !saw.Topology.Trusted() {
-		law(plan.Action == Hold, "doubt holds")
+		law(plan.Action == Hold || plan.Action == Failover && says(plan, WriterOrdered), "doubt holds all but a person's order")
 		law(slices.Equal(mem.records, next.records) && mem.at.Equal(next.at), "doubt counts nothing")
 	}
 	law(slices.IsSortedFunc(plan.Reasons, compareReasons), "reasons are sorted")
@@ -74,7 +75,8 @@ func checkAction(law func(bool, string), saw Observation, plan Plan) {
 	acts := plan.Action == Publish || plan.Action == Failover
 	law(acts == (plan.Class != NoChange), "actions have a class, and nothing else has")
 	law(acts || old.Timeline == want.Timeline, "a timeline is recorded with another change")
-	law(old.Writer == want.Writer || want.Writer == "" || saw.Topology.Timeline == 0 || saw.Topology.Timeline >= old.Timeline, "no old primary becomes the writer")
+	law(old.Writer == want.Writer || want.Writer == "" || saw.Topology.Timeline == 0 || saw.Topology.Timeline >= old.Timeline || says(plan, WriterOrdered),
+		"no old primary becomes the writer, unless a person orders it")
 	law(acts == !same(old, want), "what is published differs, and nothing differs that is not published")
 	explained := slices.ContainsFunc(plan.Reasons, func(r Reason) bool { return r.Code.action() })
 	law(acts == explained, "actions have a reason, and nothing else has one of that kind")
@@ -97,6 +99,48 @@ func checkAction(law func(bool, string), saw Observation, plan Plan) {
 		law(was == m, "a failover changes of a member only whether it is out")
 		law(m.Name == want.Writer || m.Name == old.Writer || m.Out == old.Members[i].Out, "a failover leaves other readers alone")
 	}
+}
+
+// checkOrder checks what becomes of a person's order.
+func checkOrder(law func(bool, string), saw Observation, rules Rules, now time.Time, plan Plan, decide func(Observation) Plan) {
+	o, old := saw.Order, saw.Declared.State
+	if o == nil {
+		law(!says(plan, WriterOrdered) && !says(plan, OrderStands) && !says(plan, Overruled) && !says(plan, OtherWriter), "without an order none is said")
+		return
+	}
+	saw.Order = nil
+	without := decide(saw)
+	_, member := old.Member(o.Writer)
+	switch {
+	case !now.Before(o.Until):
+		law(equal(plan, without), "an order that is over is no order")
+	case rules.Paused:
+		law(plan.Action == Hold && equal(plan, without), "paused is above an order")
+	case rules.GlobalSecondary:
+		law(plan.Action == without.Action && equal(Plan{Want: plan.Want}, Plan{Want: without.Want}), "a global secondary goes on without an order")
+	case !member:
+		law(plan.Action == Hold && says(plan, OrderRefused), "nobody without an overlay is ordered")
+	case says(plan, RevertedByPerson):
+		law(plan.Action == Hold, "a person's revert is above an order")
+	default:
+		checkStands(law, saw, o.Writer, plan)
+	}
+}
+
+// checkStands checks a decision under an order that can be followed.
+func checkStands(law func(bool, string), saw Observation, order string, plan Plan) {
+	declared := saw.Declared.State.Writer == order
+	law(plan.Want.Writer == order, "an order says who the writer is")
+	law((plan.Action == Failover) == !declared, "an order is a failover once, and nothing else is one")
+	law(declared == says(plan, OrderStands) && declared != says(plan, WriterOrdered), "an order is said, each time")
+	w, ok := saw.Topology.Writer()
+	if ok && saw.Topology.Trusted() && declared && plan.Action != Hold && w.Name != order {
+		law(!slices.Contains(plan.Want.Readers(), w.Name), "whom the databases call the writer is no reader")
+	}
+}
+
+func says(p Plan, c Code) bool {
+	return slices.ContainsFunc(p.Reasons, func(r Reason) bool { return r.Code == c })
 }
 
 // selectors are the two Services' selectors, drawn without help from the package.

@@ -19,9 +19,11 @@ func Decide(mem Memory, saw Observation, rules Rules, now time.Time) (Plan, Memo
 		old: saw.Declared.State, want: saw.Declared.State,
 	}
 	for _, settles := range [...]func(*decision) bool{
-		(*decision).doubted,
+		(*decision).distrusted,
 		(*decision).broken,
 		(*decision).paused,
+		(*decision).ordered,
+		(*decision).doubted,
 		(*decision).empty,
 		(*decision).writerless,
 		(*decision).first,
@@ -46,6 +48,9 @@ type decision struct {
 	action    Action
 	class     Class
 	reasons   []Reason
+	// order is the writer that a person ordered, "" when there is no order to follow. other is whom a trusted topology
+	// calls the writer instead.
+	order, other string
 	// urgent changes do not wait for a batch window.
 	urgent bool
 	// keepMissing and keepOverlays are set when that step would shrink too much.
@@ -69,29 +74,28 @@ func (d *decision) note(c Code, instance, detail string) {
 	d.reasons = append(d.reasons, Reason{Code: c, Instance: instance, Detail: detail})
 }
 
-// hold ends the decision with nothing changed. What was to be done is not a reason any more.
+// hold ends the decision with nothing changed.
 func (d *decision) hold(c Code, instance, detail string) bool {
+	d.note(c, instance, detail)
+	return d.stop()
+}
+
+// stop ends the decision with nothing changed. What was to be done is not a reason any more.
+func (d *decision) stop() bool {
 	d.want, d.action, d.class = d.old, Hold, NoChange
 	d.reasons = slices.DeleteFunc(d.reasons, func(r Reason) bool { return r.Code.action() })
-	d.note(c, instance, detail)
 	return true
 }
 
-// doubted: a topology with doubts changes nothing anywhere.
-func (d *decision) doubted() bool {
-	if d.saw.Topology.Trusted() {
-		return false
-	}
+// distrusted says what speaks against the topology. It is said whatever becomes of it.
+func (d *decision) distrusted() bool {
 	for _, doubt := range d.saw.Topology.Doubts {
-		d.hold(Doubted, doubt.Instance, doubtDetail(doubt))
+		d.note(Doubted, doubt.Instance, doubtDetail(doubt))
 	}
-	if d.mem.doubts >= d.rules.DiscoveryFailureThreshold {
+	if !d.saw.Topology.Trusted() && d.mem.doubts >= d.rules.DiscoveryFailureThreshold {
 		d.note(DiscoveryFailing, "", "")
 	}
-	if d.rules.Paused {
-		d.note(Paused, "", "")
-	}
-	return true
+	return false
 }
 
 // broken: nothing is built on a declared state that contradicts itself.
@@ -102,8 +106,11 @@ func (d *decision) broken() bool {
 
 // paused: a person said so. Counting goes on, so that a resume acts on what is known.
 func (d *decision) paused() bool {
-	return d.rules.Paused && d.hold(Paused, "", "")
+	return d.rules.Paused && d.hold(Paused, "", d.rules.PausedBy)
 }
+
+// doubted: a topology with doubts changes nothing anywhere.
+func (d *decision) doubted() bool { return !d.saw.Topology.Trusted() && d.stop() }
 
 // empty: no instances at all is never a reason to remove anything.
 func (d *decision) empty() bool {
@@ -122,7 +129,7 @@ func (d *decision) writer() string {
 		return ""
 	}
 	w, _ := d.saw.Topology.Writer()
-	return w.Name
+	return cmp.Or(d.order, w.Name)
 }
 
 // stamp is now as State holds it.

@@ -32,10 +32,18 @@ func (d *decision) standsIn() bool {
 // idleReaders counts the readers that exist, but do not serve now: those that a
 // person disabled, and the others. Who is gone or being deleted is neither.
 func (d *decision) idleReaders() (idle, disabled int) {
+	unseen := !d.saw.Topology.Trusted() || len(d.saw.Topology.Instances) == 0
 	for _, m := range d.want.Members {
-		if m.Name != d.want.Writer && (m.Out == Unproven || m.Out == Unhealthy) {
+		switch {
+		case m.Name == d.want.Writer:
+		case m.Out == Unproven || m.Out == Unhealthy:
 			idle++
+		case m.Out == Disabled && unseen: // an order in doubt: Git alone says who exists
+			disabled++
 		}
+	}
+	if unseen {
+		return idle, disabled
 	}
 	for _, i := range d.saw.Topology.Instances {
 		m, member := d.want.Member(i.Name)

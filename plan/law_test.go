@@ -116,7 +116,7 @@ func TestLawsOfEachDecision(t *testing.T) {
 
 // between is what else may happen: a restart, a person, Kubernetes.
 func (h *history) between() {
-	switch rapid.IntRange(0, 9).Draw(h.t, "between") {
+	switch rapid.IntRange(0, 12).Draw(h.t, "between") {
 	case 0:
 		h.mem = Memory{}
 	case 1:
@@ -138,12 +138,55 @@ func (h *history) between() {
 		h.rules.Disabled, h.saw.Pinned = nil, nil
 	case 8:
 		h.saw.Pinned = map[string]bool{fmt.Sprintf("i%02d", rapid.IntRange(0, 23).Draw(h.t, "pinned")): true}
+	case 9, 10:
+		h.saw.Order = h.someOrder()
+	case 11:
+		h.saw.Order = nil
 	}
+}
+
+// someOrder is for a member more often than not: others are refused.
+func (h *history) someOrder() *Order {
+	who := []string{"i00"}
+	for _, m := range h.saw.Declared.State.Members {
+		who = append(who, m.Name)
+	}
+	return &Order{
+		Writer: rapid.SampledFrom(who).Draw(h.t, "ordered"), Reason: "why", By: "dba",
+		Until: h.now.Add(rapid.SampledFrom([]time.Duration{-time.Second, 3 * time.Second, 20 * time.Second, time.Hour}).Draw(h.t, "for")),
+	}
+}
+
+// An order is followed by one failover, in doubt and out of it; after its end, and be it years, doubt brings nothing back.
+func TestLawNoTimeoutReverts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := someRules(t)
+		rules.GlobalSecondary = false
+		h := newHistory(t, rules)
+		h.saw.Declared.State, h.mem = h.firstOf("i00:writer i01:reader i02:reader i03:reader")
+		h.saw.Order = h.someOrder()
+		h.saw.Order.Until = h.now.Add(time.Hour)
+		blind := discovery.Topology{Cluster: "example-pg", Doubts: []discovery.Doubt{{Code: discovery.Blind}}}
+		h.tick(time.Minute, blind)
+		ordered := h.saw.Declared.State
+		if ordered.Writer != h.saw.Order.Writer {
+			t.Fatalf("ordered %s, got %s", h.saw.Order.Writer, ordered.Writer)
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "ticks") {
+			if rapid.Bool().Draw(t, "restart") {
+				h.mem = Memory{}
+			}
+			h.tick(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, 9000 * time.Hour}).Draw(t, "wait"), blind)
+			if diff := cmp.Diff(ordered, h.saw.Declared.State); diff != "" {
+				t.Fatalf("doubt brought something back:\n%s", diff)
+			}
+		}
+	})
 }
 
 // quiet is a world in which nothing changes any more: everybody answers, nobody is held up.
 func (h *history) quiet(top discovery.Topology) {
-	h.saw.Ready, h.saw.Pinned, h.saw.Window, h.rules.Paused, h.rules.Disabled = nil, nil, false, false, nil
+	h.saw.Ready, h.saw.Pinned, h.saw.Window, h.rules.Paused, h.rules.Disabled, h.saw.Order = nil, nil, false, false, nil, nil
 	h.decider = unchecked
 	for range 40 { // longer than the longest proof, 5 min
 		h.tick(10*time.Second, top)

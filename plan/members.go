@@ -30,7 +30,7 @@ func (d *decision) ordinary() bool {
 func (d *decision) outNew(i discovery.Instance) Out {
 	others := State{Writer: d.want.Writer, Members: d.want.Members}
 	r := d.mem.record(i.Name)
-	if others.served() && r.proven(d.rules) && d.ready(i.Name) {
+	if others.served() && r.proven(d.rules) && d.ready(i.Name) && i.Name != d.other {
 		d.note(Joined, i.Name, "")
 		return In
 	}
@@ -119,12 +119,14 @@ func (d *decision) outPresent(m Member, i discovery.Instance, r record) Out {
 		return Deleting
 	case r.renewed && m.Out != Unproven:
 		return Unproven
+	case m.Out == In && m.Name == d.other:
+		return Unproven
 	case m.Out == In && r.bad >= d.rules.FailureThreshold:
 		return Unhealthy
 	case m.Out == In:
 		d.waiting(r.bad > 0, Failing, m.Name)
 		return In
-	case r.proven(d.rules) && d.ready(m.Name) && !i.Deleting:
+	case r.proven(d.rules) && d.ready(m.Name) && !i.Deleting && m.Name != d.other:
 		return In
 	case m.Out == Disabled:
 		return Unproven
@@ -136,6 +138,8 @@ func (d *decision) outPresent(m Member, i discovery.Instance, r record) Out {
 // lacks says what keeps r's instance, which is present, from joining.
 func (d *decision) lacks(r record) Code {
 	switch {
+	case r.name == d.other:
+		return OtherWriter
 	case r.proven(d.rules):
 		return PodsNotReady
 	case r.good >= d.rules.RecoveryThreshold:
@@ -171,18 +175,17 @@ func (d *decision) move(m *Member, o Out) {
 	if m.Out == o {
 		return
 	}
-	turnedOn := m.Out == Disabled && o == Unproven
+	d.note(d.moved(*m, o), m.Name, "")
 	d.put(m, o)
-	if c := moved(o, turnedOn); c != 0 {
-		d.note(c, m.Name, "")
-	}
 }
 
-// moved is the reason for a member's move; a renewed machine has one already.
-func moved(o Out, turnedOn bool) Code {
+// moved is the reason for m's move; that of a renewed machine may be there already.
+func (d *decision) moved(m Member, o Out) Code {
 	switch {
-	case turnedOn:
+	case m.Out == Disabled && o == Unproven:
 		return TurnedOn
+	case m.Out == In && o == Unproven && m.Name == d.other:
+		return Overruled
 	case o == Unproven:
 		return MachineChanged
 	}

@@ -76,6 +76,49 @@ func TestTimelineIsRecordedWithAnotherChange(t *testing.T) {
 	}
 }
 
+// What a person said is for people to read again: in the commit, and in status.
+func TestD21ReasonsCarryThePersonsWords(t *testing.T) {
+	seen := Observation{Topology: topology("a:writer b:reader"), Declared: Declared{State: State{Epoch: 1, Writer: "a", Members: []Member{{Name: "a"}, {Name: "b", Slot: 1}}}}}
+	for _, c := range []struct {
+		name  string
+		order Order
+		rules func(*Rules)
+		about Code
+		want  string
+	}{
+		{"why and who", Order{Writer: "b", Reason: "disk full", By: "ann"}, nil, WriterOrdered, "b: is the writer now, by a person's order (disk full; by ann)"},
+		{"only why", Order{Writer: "b", Reason: "disk full"}, nil, WriterOrdered, "b: is the writer now, by a person's order (disk full)"},
+		{"only who", Order{Writer: "b", By: "ann"}, nil, WriterOrdered, "b: is the writer now, by a person's order (by ann)"},
+		{"an order that stands", Order{Writer: "a", Reason: "b lies", By: "ann"}, nil, OrderStands, "a: is the writer by a person's order (b lies; by ann)"},
+		{"an order that cannot be followed", Order{Writer: "z"}, nil, OrderRefused, "z: was ordered to be the writer and cannot be (it has no overlay)"},
+		{"who paused it", Order{}, func(r *Rules) { r.Paused, r.PausedBy = true, "audit; by ann" }, Paused, "a person paused this cluster (audit; by ann)"},
+		{"paused in the declaration", Order{}, func(r *Rules) { r.Paused = true }, Paused, "a person paused this cluster"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, rules := seen, DefaultRules()
+			c.order.Until = epochStart.Add(time.Hour)
+			o.Order = &c.order
+			if c.rules != nil {
+				c.rules(&rules)
+			}
+			p, _ := Decide(Memory{}, o, rules, epochStart)
+			i := slices.IndexFunc(p.Reasons, func(r Reason) bool { return r.Code == c.about })
+			if i < 0 || p.Reasons[i].String() != c.want {
+				t.Errorf("want %q in %v", c.want, p.Reasons)
+			}
+		})
+	}
+}
+
+// An order says nothing about a member but who the writer is, so that a tree drawn under it is drawn as without.
+func TestAKeepUnderAnOrderIsTheDeclaredState(t *testing.T) {
+	s := newStory(t)
+	s.run("timeline 5\nsees a:writer#A b:reader#B c:reader\norder a 1h why\ntimeline 6\nsees 5x a:writer#A b:reader#B c:reader#C\nthen keep: order-stands a")
+	if diff := cmp.Diff(s.saw.Declared.State, s.plan.Want); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // One instance that waits for a person keeps nothing else from going on: that would be a hold.
 func TestOneThatNeedsAPersonHoldsNobodyElse(t *testing.T) {
 	for _, c := range []struct {

@@ -21,9 +21,11 @@ type Code uint8
 const (
 	FirstTree       Code = iota + 1 // "first-tree"
 	WriterMoved                     // "writer-moved": a failover to this instance
+	WriterOrdered                   // "writer-ordered": a failover to this instance by a person's order; Detail is why, and by whom
 	WriterDemoted                   // "writer-demoted": it was the writer and is out until it proves itself
 	WriterDropped                   // "writer-dropped": a person made the cluster a global secondary and allowed it
 	Joined                          // "joined": it proved itself and serves readers
+	Overruled                       // "overruled": it says that it is the writer, a person ordered another; it is out
 	Failed                          // "failed": its probes failed, it is out
 	Gone                            // "gone": missing for long enough, it is out and retained
 	BeingDeleted                    // "being-deleted": it is out and retained
@@ -44,7 +46,8 @@ const (
 	Doubted          Code = iota + ShrinkAllowed + 1 // "doubt": one for each doubt
 	DiscoveryFailing                                 // "discovery-failing": doubts for several observations in a row
 	DeclaredBroken                                   // "declared-broken": what Git says contradicts itself
-	Paused                                           // "paused"
+	Paused                                           // "paused": Detail is who and why, "" when the declaration says it
+	OrderRefused                                     // "order-refused": a person ordered a writer that cannot be one
 	NoInstances                                      // "no-instances"
 	NoTrustedWriter                                  // "no-trusted-writer"
 	WriterStale                                      // "writer-stale": the new writer is an old primary that came back
@@ -59,7 +62,9 @@ const (
 
 // Reasons to wait, and conditions that people should know of. They forbid nothing.
 const (
-	WriterFailing     Code = iota + OverlayPinned + 1 // "writer-failing": a writer never loses traffic for that
+	OrderStands       Code = iota + OverlayPinned + 1 // "order-stands": this is the writer by a person's order; Detail is why, and by whom
+	OtherWriter                                       // "other-writer": it says that it is the writer, against a person's order
+	WriterFailing                                     // "writer-failing": a writer never loses traffic for that
 	SecondaryPromoted                                 // "secondary-promoted": a writer in a cluster of mode global-secondary
 	NoReader                                          // "no-reader": nobody serves readers
 	Proving                                           // "proving": it has not proved itself yet
@@ -75,9 +80,11 @@ const lastCode = Absent
 const codeText = `
 first-tree: nothing is declared yet: this is the first tree
 writer-moved: is the writer now
+writer-ordered: is the writer now, by a person's order
 writer-demoted: is the writer no longer and has to prove itself as a reader
 writer-dropped: is the writer no longer, and the cluster has none of its own
 joined: has proved itself and serves readers
+overruled: says that it is the writer, but a person ordered another; it no longer serves readers
 failed: fails its probes and no longer serves readers
 gone: is missing from the topology and no longer serves; its overlay is retained
 being-deleted: is being deleted and no longer serves; its overlay is retained
@@ -95,6 +102,7 @@ doubt: the topology cannot be trusted
 discovery-failing: discovery has been failing for several observations in a row
 declared-broken: what is declared in Git contradicts itself
 paused: a person paused this cluster
+order-refused: was ordered to be the writer and cannot be
 no-instances: the topology has no instances; nothing is removed for that
 no-trusted-writer: the topology has no writer
 writer-stale: says that it is the writer, but is on an older timeline than the writer that is declared
@@ -105,6 +113,8 @@ reverted-by-person: a person reverted this very change
 batching: waiting for the end of the batch window
 no-slot: is new, but all slots are in use
 overlay-pinned: has been away for the time of retention, but a person's file in its overlay keeps it from being removed
+order-stands: is the writer by a person's order
+other-writer: says that it is the writer, but a person ordered another
 writer-failing: fails its probes; a writer never loses traffic for that
 secondary-promoted: is a writer, but the cluster is declared a global secondary
 no-reader: nobody serves readers
@@ -152,7 +162,7 @@ func (c Code) action() bool { return c < Doubted }
 // rest of the cluster goes on: a plan whose action is Keep or Publish can have such a reason too.
 func (r Reason) NeedsPerson() bool {
 	switch r.Code {
-	case DeclaredBroken, Paused, WriterStale, WriterDisabled, NeedsConsent, RevertedByPerson, NoSlot, OverlayPinned:
+	case DeclaredBroken, Paused, OrderRefused, WriterStale, WriterDisabled, NeedsConsent, RevertedByPerson, NoSlot, OverlayPinned:
 		return true
 	}
 	return false

@@ -1,8 +1,11 @@
 package plan
 
+import "slices"
+
 // guarded is steps without those that would shrink the cluster too much at
 // once. Only they are held; the rest goes on.
 func (d *decision) guarded() []step {
+	said := slices.Clone(d.reasons)
 	steps := d.steps()
 	d.keepMissing = d.refuse(steps, detachesTooMany(steps), step.detached)
 	d.keepOverlays = d.refuse(steps, removesTooMany(steps), func(s step) bool { return s.removed })
@@ -10,7 +13,7 @@ func (d *decision) guarded() []step {
 		return steps
 	}
 	consent := keep(d.reasons, NeedsConsent)
-	d.reasons = nil
+	d.reasons = said
 	steps = d.steps()
 	d.reasons = append(d.reasons, consent...)
 	return steps

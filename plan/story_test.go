@@ -25,6 +25,7 @@ import (
 //	ready a=1 b=0 | ready unknown
 //	pinned b                      a person's file is in b's overlay; "pinned none" when it is gone
 //	window open | window closed   a failover window; "tick 1s" sets the length of a tick
+//	order b 30m disk full         a person's order from now on: writer, how long, why; "order none" takes it away
 //	timeline 5                    the writer's from now on; 0 is not known
 //	then again                    the same observation once more
 //	then publish scale: overlay-added b; joined c     action, class and all reasons
@@ -77,6 +78,7 @@ func (s *story) verbs() map[string]func(string) string {
 		"restart": func(string) string { s.mem = Memory{}; return "" },
 		"lost":    func(string) string { s.saw.Declared = s.before(); return "" },
 		"revert":  s.revert,
+		"order":   s.order,
 		"pinned":  func(name string) string { s.saw.Pinned = map[string]bool{name: true}; return "" },
 		"window":  func(on string) string { s.saw.Window = on == "open"; return "" },
 		"timeline": func(n string) string {
@@ -173,6 +175,17 @@ func (s *story) revert(text string) string {
 	s.saw.Declared.Reverted = append(s.saw.Declared.Reverted, no)
 	s.saw.Declared.State = s.before().State
 	return ""
+}
+
+func (s *story) order(text string) string {
+	writer, rest, ok := strings.Cut(text, " ")
+	if s.saw.Order = nil; !ok && writer == "none" {
+		return ""
+	}
+	span, why, _ := strings.Cut(rest, " ")
+	d, problem := duration(span)
+	s.saw.Order = &Order{Writer: writer, Reason: why, By: "dba", Until: s.now.Add(d)}
+	return problem
 }
 
 func (s *story) then(want string) string {

@@ -50,7 +50,6 @@ func (d *decision) writerMoved() bool {
 	case d.rules.Disabled[to]:
 		return d.hold(WriterDisabled, to, "")
 	}
-	d.urgent = true
 	if _, ok := d.old.Member(to); !ok {
 		return d.makeWay(to)
 	}
@@ -58,6 +57,12 @@ func (d *decision) writerMoved() bool {
 		return d.hold(WriterNotReady, to, "")
 	}
 	d.note(WriterMoved, to, was(from))
+	return d.failover(to)
+}
+
+// failover switches to another writer without waiting for a batch window.
+func (d *decision) failover(to string) bool {
+	d.urgent = true
 	d.switchTo(to)
 	if d.action == Publish {
 		d.action, d.class = Failover, FailoverChange
@@ -75,10 +80,11 @@ func (d *decision) stale() bool {
 // timeline is what is known of the wanted writer's. What was known before stays a lower bound while nothing is seen.
 func (d *decision) timeline() uint32 {
 	seen := d.saw.Topology.Timeline
+	w, _ := d.saw.Topology.Writer()
 	switch {
 	case d.want.Writer == "":
 		return 0
-	case d.want.Writer != d.writer() || seen == 0:
+	case d.want.Writer != w.Name || seen == 0 || !d.saw.Topology.Trusted():
 		return d.old.Timeline
 	}
 	return seen
@@ -87,6 +93,7 @@ func (d *decision) timeline() uint32 {
 // makeWay gives the new writer its overlay, because there is nothing to switch to before.
 func (d *decision) makeWay(to string) bool {
 	w, _ := d.saw.Topology.Instance(to)
+	d.urgent = true
 	d.want.Members = slices.Clone(d.old.Members)
 	d.add([]discovery.Instance{w}, unproven)
 	d.note(WriterNotReady, to, "it has no overlay yet")
