@@ -20,7 +20,7 @@ import (
 // readersIn are the members whom the newest topology.yaml lets serve readers.
 func readersIn(t *testing.T, s *shelf) string {
 	t.Helper()
-	declared, err := declaredIn(storyDeclaration(t), gitsync.Base{Files: s.now()})
+	declared, err := declaredIn(storyDeclaration(t), gitsync.Base{Files: s.now()}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,12 +43,22 @@ const (
 	GitBack                           // and now it could
 	Standing                          // the Cluster file or the tree cannot be used; this cluster stands still
 	Moving                            // and now they can
+	Moved                             // a live Service was moved ahead of Git
+	Reasserted                        // somebody had put it back, and it was moved again
+	Phased                            // the hand-over between us and the GitOps tool came to another phase
+	Hindered                          // something is in the way of a Service, or people should know of it
+	Cleared                           // and now it is gone
+	Unwritten                         // a write to Kubernetes was refused or lost; tried again
+	Leading                           // this process keeps the clusters
+	Standby                           // another process does; this one watches
 )
 
 var eventNames = [...]string{
 	WriterLost: "writer-lost", WindowOpened: "window-opened", Doubted: "doubted", Trusted: "trusted",
 	Decided: "decided", Committed: "committed", WindowClosed: "window-closed", GitFailed: "git-failed",
 	GitBack: "git-back", Standing: "standing", Moving: "moving",
+	Moved: "moved", Reasserted: "reasserted", Phased: "handover", Hindered: "hindered", Cleared: "cleared",
+	Unwritten: "unwritten", Leading: "leading", Standby: "standby",
 }
 
 func (k EventKind) String() string { return eventNames[k] }
@@ -56,7 +66,7 @@ func (k EventKind) String() string { return eventNames[k] }
 // level of the log line: what needs eyes is a warning.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case WriterLost, Doubted, GitFailed, Standing:
+	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten:
 		return slog.LevelWarn
 	case Decided:
 		if e.Plan.Action == plan.Hold || slices.ContainsFunc(e.Plan.Reasons, needsEyes) {

@@ -54,6 +54,11 @@ func (f *fleet) keep(ctx context.Context, path string) {
 		return d, err
 	}
 	r := &Reconciler{Name: path, Declare: declare, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
+	if f.outside.Kube != nil {
+		side := f.outside.Kube.side(ctx, f.outside.Now, r.tellLive)
+		defer side.end()
+		r.Live = side
+	}
 	r.Run(ctx)
 }
 

@@ -87,7 +87,7 @@ func (r *Reconciler) read(ctx context.Context, d declaration) {
 // publish starts a push, if that may be. It proposes anew on whatever head
 // there is, with the newest evidence: p is only the reason to come here.
 func (r *Reconciler) publish(ctx context.Context, d declaration, p plan.Plan) {
-	if !r.git.mayPublish(r.Now()) {
+	if !r.mayPublish() {
 		return
 	}
 	r.git.pushing = true

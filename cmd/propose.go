@@ -21,6 +21,14 @@ type evidence struct {
 	// Window is true while a failover window is open.
 	Window bool
 	Now    time.Time
+	// Ready is the number of ready pods a member; nil while Kubernetes is not in reach.
+	Ready map[string]int
+	// Order is a person's word about the writer, nil when there is none.
+	Order *plan.Order
+	// PausedBy is who paused the cluster in Kubernetes and why, "" when nobody did.
+	PausedBy string
+	// Resumed is when a person last lifted what reverts hold.
+	Resumed time.Time
 }
 
 // proposal is one decision and what it would change in Git.
@@ -77,7 +85,7 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 	if err != nil {
 		return proposal{}, err
 	}
-	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d), e.Now)
+	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	if decided.Action == plan.Hold {
 		return proposal{Plan: decided}, nil
 	}
@@ -86,8 +94,11 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 
 // observationOn joins what was seen with what base declares.
 func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observation, error) {
-	declared, err := declaredIn(d, base)
-	return plan.Observation{Topology: e.Topology, Declared: declared, Window: e.Window, Pinned: render.Pinned(declared.State, base.Files)}, err
+	declared, err := declaredIn(d, base, e.Resumed)
+	return plan.Observation{
+		Topology: e.Topology, Declared: declared, Ready: e.Ready, Order: e.Order, Window: e.Window,
+		Pinned: render.Pinned(declared.State, base.Files),
+	}, err
 }
 
 // drawn draws a decision on base.
@@ -129,15 +140,18 @@ func inTheWay(files gitsync.Files, tree render.Tree) []string {
 
 func (p proposal) empty() bool { return len(p.Change.Put)+len(p.Change.Delete) == 0 }
 
-// declaredIn reads what Git says about a cluster.
-func declaredIn(d declaration, base gitsync.Base) (plan.Declared, error) {
+// declaredIn reads what Git says about a cluster. Reverts from before a person's
+// `resume` are past.
+func declaredIn(d declaration, base gitsync.Base, resumed time.Time) (plan.Declared, error) {
 	state, err := render.ReadBack(d.Metadata.Name, base.Files)
 	if err != nil {
 		return plan.Declared{}, fmt.Errorf("reading %s back: %w", d.Dir(), err)
 	}
 	declared := plan.Declared{State: state, LastEpoch: lastEpoch(ours(base.Log, d.Metadata.Name))}
 	for _, r := range gitsync.ReversalsOf(base.Log, render.TrailerCluster, d.Metadata.Name) {
-		declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
+		if r.By.When.After(resumed) {
+			declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
+		}
 	}
 	return declared, nil
 }

@@ -33,6 +33,7 @@ type Reconciler struct {
 	Declare func() (declaration, error) // reads the Cluster file; called each round
 	Eyes    eyes
 	Git     repository
+	Live    ahead // gitOnly{} when nil
 	Now     func() time.Time
 	Say     func(Event)
 
@@ -40,7 +41,7 @@ type Reconciler struct {
 	memory plan.Memory
 	git    gitSide
 	saw    plan.Observation // what sawOn declares
-	sawOn  *gitsync.Base
+	sawOn  baseRead
 	quiet  settled
 	urgent string    // the facts of the failover that was decided last
 	began  time.Time // the last round
@@ -62,12 +63,21 @@ type settled struct {
 	base *gitsync.Base
 }
 
+// baseRead is a base, as it reads after a person's resume.
+type baseRead struct {
+	base    *gitsync.Base
+	resumed time.Time
+}
+
 // standstill is how long a cluster waits which cannot be declared, observed or read back.
 const standstill = time.Second
 
 // Run makes rounds until ctx ends, then waits for a push that is under way.
 func (r *Reconciler) Run(ctx context.Context) {
 	r.git.open()
+	if r.Live == nil {
+		r.Live = gitOnly{}
+	}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -77,6 +87,9 @@ func (r *Reconciler) Run(ctx context.Context) {
 			return
 		case <-r.Eyes.Lost():
 			timer.Reset(r.lost())
+			continue
+		case <-r.Live.Changed():
+			timer.Reset(r.soon())
 			continue
 		case d := <-r.git.done:
 			if !r.finished(d) {
@@ -107,6 +120,8 @@ func (r *Reconciler) round(ctx context.Context) time.Duration {
 
 // line is declared → observed → decided → drawn and published.
 func (r *Reconciler) line(ctx context.Context, d declaration) error {
+	r.Live.Follow(d)
+	r.tellRival()
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -123,13 +138,15 @@ func (r *Reconciler) judge(d declaration, t discovery.Topology) {
 	r.tellWindow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latest = look{d, evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now}}
+	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now}
+	r.latest = look{d, e.fromKubernetes(r.Live.Sight())}
 }
 
 // decide proposes on the base we know, and starts what follows from it.
 func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 	r.git.turnTo(d.place())
 	if r.git.base == nil {
+		r.leadWithoutGit(d)
 		r.read(ctx, d)
 		return nil
 	}
@@ -152,16 +169,18 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 // held or while Git is busy, nor when declaration and base are those for which
 // nothing differed before.
 func (r *Reconciler) propose(d declaration) ([]proposal, error) {
-	if err := r.readBack(d); err != nil {
+	e := r.latest.evidence
+	if err := r.readBack(d, e.Resumed); err != nil {
 		return nil, err
 	}
-	e, saw := r.latest.evidence, r.saw
-	saw.Topology, saw.Window = e.Topology, e.Window
+	saw := r.saw
+	saw.Topology, saw.Window, saw.Ready, saw.Order = e.Topology, e.Window, e.Ready, e.Order
 	var decided plan.Plan
-	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d), e.Now)
+	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
+	r.lead(d, saw.Declared.State, headOf(r.git.base), decided)
 	r.hurry(d, decided)
 	now := settled{d.Spec, r.git.base}
-	if decided.Action == plan.Hold || decided.Action == plan.Keep && r.quiet == now || !r.git.mayPublish(r.Now()) {
+	if decided.Action == plan.Hold || decided.Action == plan.Keep && r.quiet == now || !r.mayPublish() {
 		return []proposal{{Plan: decided}}, nil
 	}
 	proposals, err := propose(d, *r.git.base, e)
@@ -181,13 +200,17 @@ func (r *Reconciler) hurry(d declaration, decided plan.Plan) {
 	}
 }
 
-// readBack reads what the base declares, once for each base. A revert stays
-// known after its commit has left the end of the log.
-func (r *Reconciler) readBack(d declaration) error {
-	if r.sawOn == r.git.base {
+// readBack reads what the base declares, once for each base and resume. A revert
+// stays known after its commit has left the end of the log.
+func (r *Reconciler) readBack(d declaration, resumed time.Time) error {
+	now := baseRead{r.git.base, resumed}
+	if r.sawOn == now {
 		return nil
 	}
-	saw, err := observationOn(d, *r.git.base, evidence{})
+	if resumed != r.sawOn.resumed {
+		r.git.reverts = nil
+	}
+	saw, err := observationOn(d, *r.git.base, evidence{Resumed: resumed})
 	if err != nil {
 		return err
 	}
@@ -195,7 +218,7 @@ func (r *Reconciler) readBack(d declaration) error {
 		r.git.reverts = saw.Declared.Reverted
 	}
 	saw.Declared.Reverted = r.git.reverts
-	r.saw, r.sawOn = saw, r.git.base
+	r.saw, r.sawOn = saw, now
 	return nil
 }
 
@@ -209,7 +232,19 @@ func (r *Reconciler) lost() time.Duration {
 	}
 	r.window.open(r.Now(), f)
 	r.tellWindow()
-	return max(0, time.Duration(f.FastInterval)-r.Now().Sub(r.began))
+	return r.soon()
+}
+
+// mayPublish reports whether a push may start now. Another process that holds the
+// clusters publishes instead of this one; when nobody is known to, Git is written:
+// its compare-and-swap stands above both.
+func (r *Reconciler) mayPublish() bool { return r.git.mayPublish(r.Now()) && r.Live.Rival() == "" }
+
+// soon is how long to wait for the next round when something has changed in
+// Kubernetes: never less than FastInterval after the last one.
+func (r *Reconciler) soon() time.Duration {
+	fast := time.Duration(r.latest.Cluster.Spec.Failover.FastInterval)
+	return max(0, fast-r.Now().Sub(r.began))
 }
 
 func (r *Reconciler) interval(d declaration) time.Duration {

@@ -7,11 +7,13 @@ import (
 	"github.com/poolwright/poolwright/plan"
 )
 
-// rulesOf translates a declaration into the rules of a decision.
-func rulesOf(d declaration) plan.Rules {
+// rulesOf translates a declaration, and a pause that was ordered elsewhere, into
+// the rules of a decision.
+func rulesOf(d declaration, e evidence) plan.Rules {
 	spec := d.Cluster.Spec
 	rules := plan.DefaultRules()
-	rules.Paused = spec.Paused
+	rules.Paused = spec.Paused || e.PausedBy != ""
+	rules.PausedBy = e.PausedBy
 	rules.Spec = d.Spec
 	rules.Disabled = disabledIn(spec.PgBouncer.InstanceOverrides)
 	rules.ProbeInterval = time.Duration(spec.Monitor.Interval)

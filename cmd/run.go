@@ -4,24 +4,49 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 )
 
 // RunCmd keeps Git equal to what the databases say.
 type RunCmd struct {
-	Files     []string `name:"file" short:"f" required:"" placeholder:"FILE" help:"A Cluster file; may be given several times."`
-	LogFormat string   `enum:"text,json" default:"text" help:"Format of the log: text or json."`
+	Files      []string `name:"file" short:"f" required:"" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	LogFormat  string   `enum:"text,json" default:"text" help:"Format of the log: text or json."`
+	Kubernetes string   `enum:"auto,off" default:"auto" help:"Whether failovers move the live Services ahead of Git: auto (in a pod, or with a kubeconfig from a flag or $KUBECONFIG) or off."`
+	KubeFlags  `embed:""`
+	LeaseFlags `embed:""`
 }
 
 // Help is shown by --help.
 func (RunCmd) Help() string {
-	return "It runs until it is interrupted. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
+	return "It runs until it is interrupted. Where Kubernetes is in reach, a failover moves the live Services at once, ahead of Git. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
 		"(default /var/run/secrets/poolwright).\n\n" + example("poolwright run -f clusters/orders/cluster.yaml -f clusters/billing/cluster.yaml")
 }
 
 // Run keeps the clusters until ctx ends.
 func (c RunCmd) Run(ctx context.Context, std *Stdio) error {
-	runFleet(ctx, theWorld(ctx), c.Files, logEvents(c.logger(std.Err)))
+	say := logEvents(c.logger(std.Err))
+	world := theWorld(ctx)
+	point, end, err := c.standpoint(ctx)
+	if err != nil {
+		return err
+	}
+	world.Kube = point
+	runFleet(ctx, world, c.Files, say)
+	end()
 	return nil
+}
+
+// standpoint connects to Kubernetes, if that is wanted and named. A kubeconfig that
+// merely lies in the home directory is nobody's wish to run against it.
+func (c RunCmd) standpoint(ctx context.Context) (point *standpoint, end func(), err error) {
+	if c.Kubernetes == "off" || c.Kubeconfig == "" && c.Context == "" && os.Getenv("KUBECONFIG") == "" && !inPod() {
+		return nil, func() {}, nil
+	}
+	k, err := c.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	return newStandpoint(ctx, k, c.holder(k))
 }
 
 func (c RunCmd) logger(w io.Writer) *slog.Logger {

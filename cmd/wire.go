@@ -28,6 +28,8 @@ type outside struct {
 	Now    func() time.Time
 	Getenv func(string) string
 	AWS    *aws
+	// Kube is Kubernetes; nil works through Git alone.
+	Kube *standpoint
 }
 
 // theWorld is outside as it is for every verb.

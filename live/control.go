@@ -85,3 +85,20 @@ func unmarshal[T any](text string, into **T) error {
 	*into = v
 	return nil
 }
+
+// orderFor is how long an order stands that only a Service tells of: the command could not write it down.
+const orderFor = 30 * time.Minute
+
+// Order is what a person ordered last, also when only the record on a Service tells; nil when nobody did.
+func (s Sight) Order() *Order {
+	if s.Control.Order != nil {
+		return s.Control.Order
+	}
+	l := look{sight: s}
+	l.readRecords()
+	r := l.strongest
+	if r == nil || r.By == "" {
+		return nil
+	}
+	return &Order{Writer: r.To, Reason: r.Reason, By: r.By, At: r.At, Until: r.At.Add(orderFor)}
+}

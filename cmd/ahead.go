@@ -1,0 +1,237 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/plan"
+	"github.com/poolwright/poolwright/render"
+)
+
+// ahead is the live side of a cluster: what Kubernetes shows of it, and who
+// keeps its Services. A Reconciler without one works through Git alone.
+type ahead interface {
+	// Follow turns to the objects that d names. Nothing is asked yet.
+	Follow(d declaration)
+	// Sight is what Kubernetes shows; ok is false while it is not in reach.
+	Sight() (s live.Sight, ok bool)
+	// Want says where the Services belong, and returns at once.
+	Want(w live.Want)
+	// Changed receives after something that Sight shows has changed.
+	Changed() <-chan struct{}
+	// Rival is the process that keeps the clusters instead of this one, "" when there is none.
+	Rival() string
+}
+
+// gitOnly is no live side.
+type gitOnly struct{}
+
+func (gitOnly) Follow(declaration)             {}
+func (gitOnly) Sight() (s live.Sight, ok bool) { return live.Sight{}, false }
+func (gitOnly) Want(live.Want)                 {}
+func (gitOnly) Changed() <-chan struct{}       { return nil }
+func (gitOnly) Rival() string                  { return "" }
+
+// fromKubernetes adds to the evidence what Kubernetes shows and people said there.
+func (e evidence) fromKubernetes(s live.Sight, ok bool) evidence {
+	if !ok {
+		return e
+	}
+	e.Ready = readyMembers(s)
+	if o := s.Order(); o != nil {
+		e.Order = &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
+	}
+	if p := s.Control.Pause; p != nil {
+		e.PausedBy = strings.TrimSpace(p.By + ": " + p.Reason)
+	}
+	if r := s.Control.Resume; r != nil {
+		e.Resumed = r.At
+	}
+	return e
+}
+
+// readyMembers is never nil where pods can be seen: nobody is ready then, which is not the same as not knowing.
+func readyMembers(s live.Sight) map[string]int {
+	if s.Ready == nil {
+		return nil
+	}
+	return maps.Clone(s.Ready)
+}
+
+// lead tells the live side where the Services belong by this decision.
+func (r *Reconciler) lead(d declaration, declared plan.State, head string, decided plan.Plan) {
+	r.Live.Want(wantOf(d, declared, head, decided, r.latest.evidence))
+}
+
+// wantOf is a decision as the live side needs it. With nothing declared there is
+// nothing to keep but what a record says.
+func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, e evidence) live.Want {
+	w := live.Want{Hold: true, Paused: pausedText(d, e)}
+	if declared.Epoch == 0 {
+		return w
+	}
+	w.Epoch, w.Declared, w.Head = decided.Want.Epoch, declared.Epoch, head
+	w.From, w.To, w.Reason = declared.Writer, decided.Want.Writer, codesText(decided.Reasons)
+	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != ""
+	w.Hold = decided.Action == plan.Hold
+	if o := e.Order; o != nil && o.Writer == w.To && w.Begin {
+		w.By = cmp.Or(o.By, "a person")
+	}
+	chosen, said := render.Select(d.Metadata.Name, decided.Want), render.Select(d.Metadata.Name, declared)
+	if chosen.Writer != nil {
+		w.Roles = append(w.Roles, live.Target{Role: live.Writer, Select: chosen.Writer, Declared: said.Writer})
+	}
+	w.Roles = append(w.Roles, live.Target{Role: live.Reader, Select: chosen.Reader, Declared: said.Reader})
+	return w
+}
+
+func pausedText(d declaration, e evidence) string {
+	if d.Cluster.Spec.Paused {
+		return "by spec.paused of the Cluster file"
+	}
+	return e.PausedBy
+}
+
+// codesText names what was done, for the record on the Services.
+func codesText(reasons []plan.Reason) string {
+	var words []string
+	for _, r := range reasons {
+		words = append(words, strings.TrimSpace(r.Code.String()+" "+r.Instance))
+	}
+	return strings.Join(words, ", ")
+}
+
+// leadWithoutGit decides on what is applied, while Git has not been read since the
+// start: the Services do not wait for a Git server. Nothing of it is remembered.
+func (r *Reconciler) leadWithoutGit(d declaration) {
+	s, ok := r.Live.Sight()
+	if !ok {
+		return
+	}
+	e := r.latest.evidence
+	declared, err := render.ReadLive(d.Metadata.Name, s.Topology)
+	if err != nil { // there is none, or it is broken: what stands, stands
+		r.Live.Want(live.Want{Hold: true, Paused: pausedText(d, e)})
+		return
+	}
+	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared}, Ready: e.Ready, Order: e.Order, Window: e.Window}
+	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
+	w := wantOf(d, declared, "", decided, e)
+	w.Declared = 0
+	r.Live.Want(w)
+}
+
+// liveSide is Kubernetes as one cluster needs it. Its Keeper is made anew when
+// the declaration names other objects, and not made where a person wants Git only.
+type liveSide struct {
+	kube    kube
+	holder  *live.Holder // nil: nobody else is there
+	say     func(cluster string, e live.Event)
+	now     func() time.Time
+	ctx     context.Context // ends the keepers
+	changed chan struct{}
+
+	declared string
+	keeper   *live.Keeper
+	stop     context.CancelFunc
+	all      sync.WaitGroup
+}
+
+// Follow makes a new Keeper if the declaration names other objects.
+func (l *liveSide) Follow(d declaration) {
+	names := namesOf(d.Cluster)
+	key := strings.Join([]string{names.Namespace, names.Cluster, names.Services[live.Writer], names.Services[live.Reader], d.Cluster.Spec.GitOps.ArgoCDNamespace}, "\n")
+	if !d.Cluster.PatchesServices() {
+		key = ""
+	}
+	if key == l.declared {
+		return
+	}
+	l.end()
+	l.declared = key
+	if key != "" {
+		l.begin(names, d.Cluster.Spec.GitOps.ArgoCDNamespace)
+	}
+}
+
+func (l *liveSide) begin(names live.Names, argocd string) {
+	ctx, stop := context.WithCancel(l.ctx)
+	keeper := live.New(live.Config{
+		Names: names, Client: l.kube.Interface, Dynamic: l.kube.Dynamic, ArgoNamespace: argocd,
+		Holds: l.holds, Now: l.now, Tell: func(e live.Event) { l.say(names.Cluster, e) },
+	})
+	l.keeper, l.stop = keeper, stop
+	l.all.Go(func() { keeper.Run(ctx) })
+	l.all.Go(func() { l.pass(ctx, keeper.Changed()) })
+}
+
+// pass hands on that something changed, over the life of one keeper.
+func (l *liveSide) pass(ctx context.Context, from <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-from:
+			l.ping()
+		}
+	}
+}
+
+func (l *liveSide) ping() {
+	select {
+	case l.changed <- struct{}{}:
+	default:
+	}
+}
+
+// end stops the keeper and waits for what it has under way.
+func (l *liveSide) end() {
+	if l.keeper == nil {
+		return
+	}
+	l.stop()
+	l.all.Wait()
+	l.keeper = nil
+}
+
+func (l *liveSide) holds() bool { return l.holder == nil || l.holder.Holds() }
+
+// Sight is the keeper's.
+func (l *liveSide) Sight() (live.Sight, bool) {
+	if l.keeper == nil {
+		return live.Sight{}, false
+	}
+	return l.keeper.Sight()
+}
+
+// Want is the keeper's.
+func (l *liveSide) Want(w live.Want) {
+	if l.keeper != nil {
+		l.keeper.Want(w)
+	}
+}
+
+// Changed outlives the keepers.
+func (l *liveSide) Changed() <-chan struct{} { return l.changed }
+
+// Rival is who holds the Lease instead.
+func (l *liveSide) Rival() string {
+	if l.holder == nil {
+		return ""
+	}
+	return l.holder.Other()
+}
+
+// headOf is the commit of a base, "" for none.
+func headOf(base *gitsync.Base) string {
+	if base == nil {
+		return ""
+	}
+	return base.Head
+}

@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"github.com/poolwright/poolwright/live"
+)
+
+// standpoint is Kubernetes as all clusters of a process share it.
+type standpoint struct {
+	kube   kube
+	holder *live.Holder // nil: this process is alone
+	events record.EventRecorder
+}
+
+// side is one cluster's part of it. tell is called from another goroutine than the Reconciler's.
+func (s *standpoint) side(ctx context.Context, now func() time.Time, tell func(cluster string, e live.Event)) *liveSide {
+	return &liveSide{kube: s.kube, holder: s.holder, say: tell, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
+}
+
+// LeaseFlags say how processes agree on one that acts.
+type LeaseFlags struct {
+	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease by which replicas agree on the one that acts; empty for a process that is alone."`
+	LeaseNamespace string `placeholder:"NAMESPACE" help:"Its namespace; default the current one."`
+}
+
+// holder makes the holder of the Lease, nil when there is none to be.
+func (f LeaseFlags) holder(k kube) *live.Holder {
+	if f.Lease == "" {
+		return nil
+	}
+	return live.NewHolder(live.HolderConfig{
+		Client: k.Interface, Namespace: cmp.Or(f.LeaseNamespace, k.Namespace), Name: f.Lease, Identity: identity(),
+	})
+}
+
+// identity of this process among its rivals: the pod's name, and something that no other process of that name has.
+func identity() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "poolwright"
+	}
+	return fmt.Sprintf("%s_%s", host, uuid.NewString()[:8])
+}
+
+// newStandpoint starts what the clusters share. end gives the Lease back, after the clusters have ended.
+func newStandpoint(ctx context.Context, k kube, holder *live.Holder) (*standpoint, func(), error) {
+	b := record.NewBroadcaster()
+	b.StartRecordingToSink(&typed.EventSinkImpl{Interface: k.CoreV1().Events("")})
+	point := &standpoint{kube: k, holder: holder, events: b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "poolwright"})}
+	if holder == nil {
+		return point, b.Shutdown, nil
+	}
+	leading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() { holder.Run(leading) })
+	return point, func() { stop(); done.Wait(); b.Shutdown() }, nil
+}
+
+// inPod reports whether this process runs in a pod with a service account.
+func inPod() bool {
+	_, err := rest.InClusterConfig()
+	return err == nil
+}

@@ -1,0 +1,71 @@
+package cmd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/poolwright/poolwright/live"
+)
+
+// tellLive says what happened to a cluster's Services. It is called from the
+// keeper's goroutine.
+func (r *Reconciler) tellLive(cluster string, e live.Event) {
+	said := Event{At: e.At, Cluster: cluster, Err: e.Err}
+	switch {
+	case e.Condition != nil:
+		said.Kind, said.Detail = Hindered, conditionText(*e.Condition)
+		if e.Gone {
+			said.Kind, said.Detail = Cleared, e.Condition.Object+": "+e.Condition.Code.String()
+		}
+	case e.Wrote != nil:
+		said.Kind, said.Detail = wroteKind(*e.Wrote), wroteText(*e.Wrote, e.Took)
+		if e.Err != nil {
+			said.Kind = Unwritten
+		}
+	case e.Changed:
+		said.Kind, said.Detail = Phased, e.Phase.String()
+	}
+	if said.Kind != 0 {
+		r.Say(said)
+	}
+}
+
+func conditionText(c live.Condition) string {
+	if c.Hint == "" {
+		return c.String()
+	}
+	return c.String() + "; hint: " + c.Hint
+}
+
+// wroteKind is 0 for writes that the phases tell already.
+func wroteKind(w live.Write) EventKind {
+	switch w.Kind {
+	case live.Override:
+		return Moved
+	case live.Reassert:
+		return Reasserted
+	}
+	return 0
+}
+
+func wroteText(w live.Write, took time.Duration) string {
+	text := fmt.Sprintf("%s %s in %s", w.Kind, w.Name, took.Round(time.Millisecond/10))
+	if w.Reverter != "" {
+		text += "; " + w.Reverter + " had put it back"
+	}
+	return text
+}
+
+// tellRival says when this process begins or ends to be the one that acts.
+func (r *Reconciler) tellRival() {
+	rival := r.Live.Rival()
+	if rival == r.told.rival {
+		return
+	}
+	r.told.rival = rival
+	if rival == "" {
+		r.say(Event{Kind: Leading})
+		return
+	}
+	r.say(Event{Kind: Standby, Detail: rival + " keeps the clusters"})
+}
