@@ -149,7 +149,7 @@ func declaredIn(d declaration, base gitsync.Base, resumed time.Time) (plan.Decla
 	}
 	declared := plan.Declared{State: state, LastEpoch: lastEpoch(ours(base.Log, d.Metadata.Name))}
 	for _, r := range gitsync.ReversalsOf(base.Log, render.TrailerCluster, d.Metadata.Name) {
-		if r.By.When.After(resumed) {
+		if resumed.IsZero() || r.By.When.After(resumed) {
 			declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
 		}
 	}
