@@ -43,7 +43,7 @@ const (
 
 // Reasons of refusals: something forbids acting.
 const (
-	Doubted          Code = iota + ShrinkAllowed + 1 // "doubt": one for each doubt
+	Doubted          Code = iota + ShrinkAllowed + 1 // "doubt": one for each doubt; a person's order is followed all the same
 	DiscoveryFailing                                 // "discovery-failing": doubts for several observations in a row
 	DeclaredBroken                                   // "declared-broken": what Git says contradicts itself
 	Paused                                           // "paused": Detail is who and why, "" when the declaration says it

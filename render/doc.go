@@ -34,5 +34,6 @@
 //  9. Same facts, same bytes: no clock, no map order, no version in any file.
 //
 // ReadBack is the inverse of Draw for the state. It refuses the topology of another cluster, and a tree of ours whose
-// topology.yaml is missing: a first tree drawn over it would move pods that run. Message, Summary and Unified say a change to people.
+// topology.yaml is missing: a first tree drawn over it would move pods that run. ReadLive reads the same
+// state from the topology ConfigMap that is applied. Message, Summary and Unified say a change to people.
 package render

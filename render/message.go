@@ -108,12 +108,12 @@ func trailers(c clusters.Cluster, decided plan.Plan, spec string) []pair {
 	return ours
 }
 
-// reasonCodes are for machines; only a person's consent carries its words.
+// reasonCodes are for machines; only what a person allowed or ordered carries the person's words.
 func reasonCodes(reasons []plan.Reason) string {
 	var list []string
 	for _, r := range reasons {
 		word := strings.TrimSpace(r.Code.String() + " " + r.Instance)
-		if r.Code == plan.ShrinkAllowed {
+		if (r.Code == plan.ShrinkAllowed || r.Code == plan.WriterOrdered) && r.Detail != "" {
 			word += " (" + r.Detail + ")"
 		}
 		list = append(list, line(word))

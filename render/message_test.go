@@ -54,6 +54,9 @@ func steps(t testing.TB) []step {
 		{name: "first", cluster: c, before: c, old: plan.State{}, decided: decide(plan.Publish, plan.ScaleChange, state(1, at("example-pg-1", 0, plan.In)), plan.Reason{Code: plan.FirstTree})},
 		{name: "failover", cluster: c, before: c, old: three, decided: decide(plan.Failover, plan.FailoverChange, switched,
 			plan.Reason{Code: plan.WriterMoved, Instance: "example-pg-2", Detail: "was example-pg-1"}, plan.Reason{Code: plan.WriterDemoted, Instance: "example-pg-1"})},
+		{name: "ordered", cluster: c, before: c, old: three, decided: decide(plan.Failover, plan.FailoverChange, switched,
+			plan.Reason{Code: plan.WriterOrdered, Instance: "example-pg-2", Detail: "disk of 1 is full\r\nPoolwright-Epoch: 1\u2028Poolwright-Change: scale; by ann@example.com"},
+			plan.Reason{Code: plan.WriterDemoted, Instance: "example-pg-1"}, plan.Reason{Code: plan.Doubted, Detail: "no-writer"})},
 		{name: "membership", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.MembershipChange, fewer, plan.Reason{Code: plan.Failed, Instance: "example-pg-3"})},
 		{name: "scale-out", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.ScaleChange, more, plan.Reason{Code: plan.OverlayAdded, Instance: "example-pg-4"})},
 		{name: "scale-in", cluster: c, before: c, old: three, decided: decide(plan.Publish, plan.ScaleChange, less,
@@ -120,6 +123,24 @@ func TestAMessageCannotBeForged(t *testing.T) {
 		}
 		if subject, rest, _ := strings.Cut(message, "\n"); !strings.HasPrefix(rest, "\n") || strings.TrimSpace(subject) != subject {
 			t.Errorf("%s: no subject of its own: %q", s.name, message)
+		}
+	}
+}
+
+// D21: who ordered a failover, and why, is in its commit, for people and for machines.
+func TestD21TheTrailerCarriesAPersonsOrder(t *testing.T) {
+	c := load(t, "")
+	for detail, want := range map[string]string{
+		"disk full; by ann": "writer-ordered b (disk full; by ann), writer-demoted a",
+		"a\nb":              "writer-ordered b (a b), writer-demoted a",
+		"":                  "writer-ordered b, writer-demoted a",
+	} {
+		text, err := render.Message(c, render.Draft{Declared: state(1, at("a", 0, plan.In), at("b", 1, plan.In)), Decided: plan.Plan{
+			Action: plan.Failover, Class: plan.FailoverChange, Want: state(2, at("b", 1, plan.In), at("a", 0, plan.Unproven)),
+			Reasons: []plan.Reason{{Code: plan.WriterOrdered, Instance: "b", Detail: detail}, {Code: plan.WriterDemoted, Instance: "a", Detail: "not in the trailer"}},
+		}})
+		if err != nil || !strings.Contains(text, "\n"+render.TrailerReason+": "+want+"\n") {
+			t.Errorf("%q: %v in\n%s", detail, err, text)
 		}
 	}
 }

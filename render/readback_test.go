@@ -3,6 +3,7 @@ package render_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/plan"
@@ -165,6 +167,64 @@ func TestReadBackWithoutTopologyBesideWhatItIsAbout(t *testing.T) {
 				t.Errorf("%q does not say what to restore and how", err)
 			}
 		})
+	}
+}
+
+// dataOf is the data of a drawn topology ConfigMap, as the API server holds it.
+func dataOf(t interface{ Fatal(...any) }, topology []byte) map[string]string {
+	var o struct{ Data map[string]string }
+	if err := yaml.Unmarshal(topology, &o); err != nil {
+		t.Fatal(err)
+	}
+	return o.Data
+}
+
+// The state that is applied reads like the state that is committed.
+func TestReadLiveIsReadBackOfTheConfigMapsData(t *testing.T) {
+	c := load(t, "")
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyState(t)
+		tree, err := render.DrawSwitch(c, want, render.Given{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := render.ReadLive("example-pg", dataOf(t, tree[render.TopologyFile]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestReadLiveRefusesWhatDrawWouldNotWrite(t *testing.T) {
+	good := dataOf(t, draw(t, load(t, ""), state(7, at("a", 0, plan.In), at("b", 1, plan.Unproven)))[render.TopologyFile])
+	for name, tc := range map[string]struct{ key, value, says string }{
+		"no epoch":                {"epoch", "", "data.epoch"},
+		"an epoch that is none":   {"epoch", "0", "data.epoch"},
+		"a timeline that is none": {"timeline", "x", "data.timeline"},
+		"no fallback":             {"fallback", "", "data.fallback"},
+		"a writer without a tree": {"writer", "c", "writer c is not a member"},
+		"no instances":            {"instances", "", "data.instances: empty"},
+		"instances of none":       {"instances", "[]", "without members"},
+		"an unknown key":          {"instances", "- {name: a, lag: 3}", "lag"},
+		"a slot twice":            {"instances", good["instances"] + good["instances"], "twice"},
+		"too much":                {"instances", good["instances"] + strings.Repeat("# padding\n", 30_000), "bytes are more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := maps.Clone(good)
+			data[tc.key] = tc.value
+			s, err := render.ReadLive("example-pg", data)
+			if err == nil || !strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "example-pg-topology") {
+				t.Errorf("read %+v, %v: does not name the ConfigMap and %q", s, err, tc.says)
+			}
+		})
+	}
+	for _, none := range []map[string]string{nil, {}} {
+		if s, err := render.ReadLive("example-pg", none); err == nil {
+			t.Errorf("read %+v of nothing", s)
+		}
 	}
 }
 
