@@ -21,15 +21,20 @@ type Stdio struct {
 
 // CLI is the grammar.
 type CLI struct {
-	Demo     DemoCmd     `cmd:"" help:"Watch a failover happen, start to end, on this machine."`
-	Run      RunCmd      `cmd:"" help:"Keep Git equal to what the databases say."`
-	Discover DiscoverCmd `cmd:"" help:"Ask a cluster once, who is what."`
-	Plan     PlanCmd     `cmd:"" help:"Say what would be decided, and why."`
-	Render   RenderCmd   `cmd:"" help:"Draw a cluster's tree of files."`
-	Check    CheckCmd    `cmd:"" help:"Check committed cluster directories."`
-	Diff     DiffCmd     `cmd:"" help:"Show what would be committed now."`
-	Import   ImportCmd   `cmd:"" help:"Turn a PgBouncerAurora resource into a Cluster file."`
-	Version  VersionCmd  `cmd:"" help:"Print the version."`
+	Demo         DemoCmd         `cmd:"" help:"Watch a failover happen, start to end, on this machine."`
+	Run          RunCmd          `cmd:"" help:"Keep Git equal to what the databases say."`
+	Discover     DiscoverCmd     `cmd:"" help:"Ask a cluster once, who is what."`
+	Plan         PlanCmd         `cmd:"" help:"Say what would be decided, and why."`
+	Render       RenderCmd       `cmd:"" help:"Draw a cluster's tree of files."`
+	Check        CheckCmd        `cmd:"" help:"Check committed cluster directories."`
+	Diff         DiffCmd         `cmd:"" help:"Show what would be committed now."`
+	Patch        PatchCmd        `cmd:"" help:"Emergency: move the live Services to another writer now, ahead of Git."`
+	Release      ReleaseCmd      `cmd:"" help:"Hand the live Services back to Git."`
+	Pause        PauseCmd        `cmd:"" help:"Stop every commit and every patch of a cluster; alerts go on."`
+	Resume       ResumeCmd       `cmd:"" help:"End a pause, and holds by reverts."`
+	GitopsConfig GitopsConfigCmd `cmd:"" help:"Print what Argo CD or Flux, and RBAC, need to have."`
+	Import       ImportCmd       `cmd:"" help:"Turn a PgBouncerAurora resource into a Cluster file."`
+	Version      VersionCmd      `cmd:"" help:"Print the version."`
 }
 
 const about = "poolwright keeps PgBouncer in front of Aurora PostgreSQL pointing at the right instances, through Git."

@@ -39,10 +39,15 @@ var bareWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 func commandLine(words ...string) string {
 	line := []string{"poolwright"}
 	for _, w := range words {
-		if !bareWord.MatchString(w) {
-			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-		line = append(line, w)
+		line = append(line, quoted(w))
 	}
 	return strings.Join(line, " ")
+}
+
+// quoted is one word for a shell.
+func quoted(w string) string {
+	if bareWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

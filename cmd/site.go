@@ -1,0 +1,198 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/plan"
+	"github.com/poolwright/poolwright/render"
+)
+
+// labelRole is on the two role Services.
+const labelRole = "poolwright.dev/role"
+
+// siteTimeout bounds what a verb reads from the API server. Nobody waits longer in an emergency.
+const siteTimeout = 5 * time.Second
+
+// SiteFlags say which cluster is meant: by its Cluster file, or by its name where a kubeconfig leads to.
+type SiteFlags struct {
+	File      string `name:"file" short:"f" required:"" xor:"site" placeholder:"FILE" help:"The Cluster file."`
+	Cluster   string `required:"" xor:"site" placeholder:"NAME" help:"The cluster's name, without its file: its Services are found by their labels."`
+	Namespace string `short:"n" placeholder:"NAME" help:"The namespace of --cluster; default that of the kubeconfig."`
+	KubeFlags `embed:""`
+}
+
+// site is a cluster as Kubernetes has it.
+type site struct {
+	kube  kube
+	names live.Names
+	// declared is the Cluster file, nil when the cluster was only named.
+	declared *declaration
+	// address are the flags that lead here again.
+	address []string
+	// argo is the namespace of Argo CD's Applications.
+	argo string
+}
+
+// argoNamespace is where Applications are unless the Cluster file says otherwise.
+const argoNamespace = "argocd"
+
+// declaration reads the Cluster file, if one is meant.
+func (f SiteFlags) declaration() (*declaration, error) {
+	if f.File == "" {
+		return nil, nil
+	}
+	if f.Namespace != "" {
+		return nil, exitf(ExitUsage, "", "reading the command line: -n goes with --cluster; the Cluster file says its namespace itself")
+	}
+	d, err := declare(f.File)
+	return &d, err
+}
+
+// reach connects and finds the names of the cluster's objects.
+func (f SiteFlags) reach(ctx context.Context) (site, error) {
+	d, err := f.declaration()
+	if err != nil {
+		return site{}, err
+	}
+	k, err := f.connect()
+	if err != nil {
+		return site{}, exitf(ExitUnreachable, "add --kubeconfig FILE", "%w", err)
+	}
+	return f.siteIn(ctx, k, d)
+}
+
+// siteIn is the cluster in a Kubernetes.
+func (f SiteFlags) siteIn(ctx context.Context, k kube, d *declaration) (site, error) {
+	s := site{kube: k, declared: d, address: f.address(k), argo: argoNamespace}
+	if d != nil {
+		s.names = namesOf(d.Cluster)
+		return s, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, siteTimeout)
+	defer cancel()
+	var err error
+	s.names, err = findNames(ctx, k, cmp.Or(f.Namespace, k.Namespace), f.Cluster)
+	return s, err
+}
+
+// address are the words that lead to the same cluster again.
+func (f SiteFlags) address(k kube) []string {
+	words := []string{"-f", f.File}
+	if f.File == "" {
+		words = []string{"--cluster", f.Cluster, "-n", cmp.Or(f.Namespace, k.Namespace)}
+	}
+	if f.Kubeconfig != "" {
+		words = append(words, "--kubeconfig", f.Kubeconfig)
+	}
+	if f.Context != "" {
+		words = append(words, "--context", f.Context)
+	}
+	return words
+}
+
+// command is a command line about this cluster, to be typed.
+func (s site) command(verb string, more ...string) string {
+	return commandLine(slices.Concat([]string{verb}, s.address, more)...)
+}
+
+// findNames finds a cluster's objects by the labels of its role Services. Who may not list Services
+// gets the names that are the default.
+func findNames(ctx context.Context, client kubernetes.Interface, namespace, cluster string) (live.Names, error) {
+	names := live.Names{Cluster: cluster, Namespace: namespace, Topology: cluster + "-topology", Services: map[live.Role]string{}}
+	label := fmt.Sprintf("%s=%s,%s", render.LabelCluster, render.LabelValue(cluster), labelRole)
+	list, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
+	if apierrors.IsForbidden(err) {
+		names.Services = map[live.Role]string{live.Writer: cluster + "-writer", live.Reader: cluster + "-reader"}
+		return names, nil
+	}
+	if err != nil {
+		return names, apiProblem(err, fmt.Sprintf("looking for the Services of %s in namespace %s", cluster, namespace))
+	}
+	for _, service := range list.Items {
+		role := live.Role(service.Labels[labelRole])
+		if other, taken := names.Services[role]; taken {
+			return names, exitf(ExitRefused, "", "looking for the Services of %s: %s and %s both say that they are its %s", cluster, other, service.Name, role)
+		}
+		names.Services[role] = service.Name
+	}
+	if names.Services[live.Reader] == "" {
+		hint := "kubectl get services -A -l " + render.LabelCluster + "=" + render.LabelValue(cluster)
+		return names, exitf(ExitUsage, hint, "looking for the Services of %s: namespace %s has none with its labels", cluster, namespace)
+	}
+	return names, nil
+}
+
+// look reads everything once.
+func (s site) look(ctx context.Context) (live.Sight, error) {
+	ctx, cancel := context.WithTimeout(ctx, siteTimeout)
+	defer cancel()
+	sight, err := live.Look(ctx, s.kube, s.names)
+	if err != nil {
+		return sight, apiProblem(err, "looking at "+s.names.Cluster)
+	}
+	return sight, nil
+}
+
+// service is a role's Service, which has to be there and ours.
+func (s site) service(sight live.Sight, role live.Role) (*corev1.Service, error) {
+	name := s.names.Services[role]
+	service := sight.Services[role]
+	switch {
+	case service == nil:
+		return nil, exitf(ExitRefused, "apply the cluster's directory from Git first", "reading service %s/%s: it does not exist", s.names.Namespace, name)
+	case !isOurs(service, s.names.Cluster):
+		return nil, exitf(ExitRefused, "", "reading service %s/%s: it has no label %s=%s, so it is somebody else's and is not touched",
+			s.names.Namespace, name, render.LabelCluster, render.LabelValue(s.names.Cluster))
+	}
+	return service, nil
+}
+
+// isOurs reports whether an object belongs to the cluster.
+func isOurs(o metav1.Object, cluster string) bool {
+	return o.GetLabels()[render.LabelCluster] == render.LabelValue(cluster)
+}
+
+// state is the declared state as far as the GitOps tool has applied it.
+func (s site) state(sight live.Sight) (plan.State, error) {
+	object := s.names.Namespace + "/" + s.names.Topology
+	if sight.Topology == nil {
+		return plan.State{}, exitf(ExitRefused, "apply the cluster's directory from Git first", "reading configmap %s: it does not exist", object)
+	}
+	state, err := render.ReadLive(s.names.Cluster, sight.Topology)
+	if err != nil {
+		return plan.State{}, exitf(ExitRefused, "", "reading configmap %s: %w", object, err)
+	}
+	return state, nil
+}
+
+// apiProblem gives an answer of the API server its exit code, and a hint where one is certain.
+func apiProblem(err error, doing string) error {
+	err = fmt.Errorf("%s: %w", doing, err)
+	switch live.CodeOf(err) {
+	case live.Forbidden:
+		return exitf(ExitRefused, "give "+"the rights that `poolwright gitops-config` prints, or use --as / another --context", "%w", err)
+	case live.Unreachable:
+		return exitf(ExitUnreachable, "kubectl cluster-info", "%w", err)
+	}
+	return exitf(ExitRefused, "", "%w", err)
+}
+
+// memberNames are the names of a state's members, for people.
+func memberNames(s plan.State) string {
+	names := make([]string, len(s.Members))
+	for i, m := range s.Members {
+		names[i] = m.Name
+	}
+	return strings.Join(names, ", ")
+}
