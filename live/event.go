@@ -1,0 +1,125 @@
+package live
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Event is one thing that happened to a cluster's Services: a new phase, a write,
+// or a condition that came or went. Exactly one of Changed, Wrote and Condition is set.
+type Event struct {
+	At time.Time
+	// Phase is the new phase, when it changed. Changed is true then.
+	Changed bool
+	Phase   Phase
+	// Wrote is a write that was made, with how long it took, or that failed.
+	Wrote *Write
+	Took  time.Duration
+	Err   error
+	// Condition came (Gone false), or went. One that says something else than before came again.
+	Condition *Condition
+	Gone      bool
+	// Record is the override that stood then, nil when there was none.
+	Record *Record
+	// Service is what the event is about, nil when it is about none that is known.
+	Service *corev1.ObjectReference
+}
+
+// publish makes a verdict the newest one, and tells what is new about it.
+func (k *Keeper) publish(v Verdict) {
+	k.mu.Lock()
+	old := k.verdict
+	k.verdict = v
+	k.mu.Unlock()
+	e := Event{At: k.config.Now(), Record: v.Record}
+	if old.Phase != v.Phase {
+		e := e
+		e.Changed, e.Phase = true, v.Phase
+		k.teller.tell(e)
+	}
+	for _, c := range v.Conditions {
+		if was, ok := conditionOf(old, c); !ok || was.Detail != c.Detail {
+			k.tellCondition(e, c, false)
+		}
+	}
+	for _, c := range old.Conditions {
+		if _, ok := conditionOf(v, c); !ok {
+			k.tellCondition(e, c, true)
+		}
+	}
+}
+
+func (k *Keeper) tellCondition(e Event, c Condition, gone bool) {
+	e.Condition, e.Gone, e.Service = &c, gone, k.reference(c.Object)
+	k.teller.tell(e)
+}
+
+// conditionOf finds the condition of the same code and object.
+func conditionOf(v Verdict, c Condition) (Condition, bool) {
+	for _, other := range v.Conditions {
+		if other.Code == c.Code && other.Object == c.Object {
+			return other, true
+		}
+	}
+	return Condition{}, false
+}
+
+// reference is the Service that an object's words mean, nil when they mean none that exists.
+func (k *Keeper) reference(object string) *corev1.ObjectReference {
+	for role, name := range k.config.Names.Services {
+		if k.config.Names.object("service", name) != object {
+			continue
+		}
+		if svc := k.services[role].get(name); svc != nil {
+			return &corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID}
+		}
+	}
+	return nil
+}
+
+// teller hands events on, in order, so that nobody who is slow to hear them delays a write.
+type teller struct {
+	to func(Event)
+
+	mu     sync.Mutex
+	queue  []Event
+	closed bool
+	more   chan struct{}
+}
+
+func newTeller(to func(Event)) *teller { return &teller{to: to, more: make(chan struct{}, 1)} }
+
+func (t *teller) tell(e Event) {
+	if t.to == nil {
+		return
+	}
+	t.mu.Lock()
+	t.queue = append(t.queue, e)
+	t.mu.Unlock()
+	ping(t.more)
+}
+
+// close lets run end, after the last event.
+func (t *teller) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	ping(t.more)
+}
+
+func (t *teller) run() {
+	for range t.more {
+		t.mu.Lock()
+		batch, closed := t.queue, t.closed
+		t.queue = nil
+		t.mu.Unlock()
+		for _, e := range batch {
+			t.to(e)
+		}
+		if closed {
+			return
+		}
+	}
+}

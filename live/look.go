@@ -1,0 +1,119 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/poolwright/poolwright/render"
+)
+
+// Look reads every object once: one get of each, one list of the pods. What does
+// not exist is absent from the Sight; pods that may not be listed are not seen
+// (Ready is nil). Any other error ends it. A caller bounds it with ctx.
+func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight, error) {
+	o := objects{services: map[Role]*corev1.Service{}}
+	for role, name := range names.Services {
+		svc, err := got(client.CoreV1().Services(names.Namespace).Get(ctx, name, metav1.GetOptions{}))
+		if err != nil {
+			return Sight{}, fmt.Errorf("reading %s: %w", names.object("service", name), err)
+		}
+		if svc != nil {
+			o.services[role] = svc
+		}
+	}
+	for name, into := range map[string]**corev1.ConfigMap{names.Topology: &o.topology, ControlName(names.Cluster): &o.control} {
+		found, err := got(client.CoreV1().ConfigMaps(names.Namespace).Get(ctx, name, metav1.GetOptions{}))
+		if err != nil {
+			return Sight{}, fmt.Errorf("reading %s: %w", names.object("configmap", name), err)
+		}
+		*into = found
+	}
+	pods, err := client.CoreV1().Pods(names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: podSelector(names.Cluster)})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return Sight{}, fmt.Errorf("listing %s: %w", names.pods(), err)
+	}
+	if err == nil {
+		o.ready = map[string]int{}
+		for i := range pods.Items {
+			o.count(&pods.Items[i])
+		}
+	}
+	return o.sight(names), nil
+}
+
+// got turns "not found" into nil.
+func got[T any](found *T, err error) (*T, error) {
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return found, err
+}
+
+// podSelector selects the pods of a cluster.
+func podSelector(cluster string) string {
+	return labels.Set{render.LabelCluster: render.LabelValue(cluster)}.String()
+}
+
+func (n Names) object(kind, name string) string { return kind + " " + n.Namespace + "/" + name }
+
+func (n Names) pods() string { return "pods of " + n.Namespace + "/" + n.Cluster }
+
+// objects are the objects of a cluster as the API server gave them. What is nil does not exist.
+type objects struct {
+	services          map[Role]*corev1.Service
+	topology, control *corev1.ConfigMap
+	// ready pods by instance; nil when pods cannot be seen.
+	ready map[string]int
+}
+
+// count adds a pod, if it is ready and stays.
+func (o *objects) count(pod *corev1.Pod) {
+	if pod.DeletionTimestamp != nil {
+		return
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			o.ready[pod.Labels[render.LabelInstance]]++
+		}
+	}
+}
+
+// sight reads the objects.
+func (o objects) sight(names Names) Sight {
+	s := Sight{Names: names, Services: o.services, Ready: o.ready}
+	if o.topology != nil {
+		s.Topology = o.topology.Data
+		if s.Topology == nil {
+			s.Topology = map[string]string{}
+		}
+		if epoch, err := strconv.ParseUint(s.Topology["epoch"], 10, 64); err == nil {
+			s.Receipt = epoch
+		}
+	}
+	if o.control != nil {
+		s.Control, s.ControlErr = ParseControl(o.control.Data)
+	}
+	return s
+}
+
+// same reports whether nothing has changed since p.
+func (o objects) same(p objects) bool {
+	return maps.EqualFunc(o.services, p.services, func(a, b *corev1.Service) bool { return a.ResourceVersion == b.ResourceVersion }) &&
+		version(o.topology) == version(p.topology) && version(o.control) == version(p.control) &&
+		(o.ready == nil) == (p.ready == nil) && maps.Equal(o.ready, p.ready)
+}
+
+func version(c *corev1.ConfigMap) string {
+	if c == nil {
+		return ""
+	}
+	return c.ResourceVersion
+}
