@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // TestTheDemoLeavesThreeCommitsThatKubectlBuilds: first tree, reader, failover; the
@@ -13,7 +15,7 @@ import (
 func TestTheDemoLeavesThreeCommitsThatKubectlBuilds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, errs, code := once(t, "demo", "--dir", filepath.Join(dir, "demo")); code != 0 {
+	if out, errs, code := driver.Once(t, "demo", "--dir", filepath.Join(dir, "demo")); code != 0 {
 		t.Fatalf("got exit code %d:\n%s%s", code, out, errs)
 	}
 	checkout := filepath.Join(dir, "checkout")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/discovery/aurorasim"
 	"github.com/poolwright/poolwright/gitsync/gitserver"
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // simulated starts a simulated cluster and returns what a Cluster file says to reach it.
@@ -50,27 +51,27 @@ func flow(addr, name string) string {
 func TestC24TwoProcessesOnOneRepository(t *testing.T) {
 	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
-	r := newRemote(t)
-	file := clusterFile(t, discovery, r.url)
-	one, two := start(t, "run", "-f", file), start(t, "run", "-f", file)
-	r.awaitSubject(1, "first tree")
+	r := driver.NewRemote(t)
+	file := driver.ClusterFile(t, discovery, r.URL)
+	one, two := driver.Start(t, "run", "-f", file), driver.Start(t, "run", "-f", file)
+	r.AwaitSubject(1, "first tree")
 	for range 10 {
 		was := sim.State().Writer
 		check(t, sim.Kill(was))
 		var now string
 		check(t, sim.Wait(t.Context(), func(s aurorasim.State) bool { now = s.Writer; return now != "" && now != was }))
-		r.await("the failover to "+now, func() bool {
-			return slices.Contains(selector(r.file("main", "services.yaml"), "writer"), "poolwright.dev/instance: "+now)
+		r.Await("the failover to "+now, func() bool {
+			return slices.Contains(driver.Selector(r.File("main", "services.yaml"), "writer"), "poolwright.dev/instance: "+now)
 		})
 		check(t, sim.Restart(was))
-		r.await(was+" serving readers", func() bool { return serving(r, now, []string{"a", "b", "c"}) })
+		r.Await(was+" serving readers", func() bool { return serving(r, now, []string{"a", "b", "c"}) })
 	}
-	one.stop()
-	two.stop()
-	if got := r.subjects(); len(got) > 21 {
+	one.Stop()
+	two.Stop()
+	if got := r.Subjects(); len(got) > 21 {
 		t.Errorf("got %d commits for the first tree and 20 changes, want at most 21:\n%s", len(got), strings.Join(got, "\n"))
 	}
-	r.wantSoundHistory()
+	r.WantSoundHistory()
 	wantOnlySwitches(t, r)
 }
 
@@ -79,9 +80,9 @@ func TestC24TwoProcessesOnOneRepository(t *testing.T) {
 func TestC02AForeignCommitBeforeEveryPush(t *testing.T) {
 	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
-	r := newRemote(t)
+	r := driver.NewRemote(t)
 	var pushes, foreign atomic.Int64
-	r.server.Intercept(func(_ http.ResponseWriter, q *http.Request) bool {
+	r.Server.Intercept(func(_ http.ResponseWriter, q *http.Request) bool {
 		if q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "git-receive-pack") && pushes.Add(1)%2 == 1 {
 			n := foreign.Add(1)
 			files := map[string]*gitserver.File{fmt.Sprintf("elsewhere/%d.yaml", n): gitserver.Text("a: b\n")}
@@ -91,16 +92,16 @@ func TestC02AForeignCommitBeforeEveryPush(t *testing.T) {
 		}
 		return false
 	})
-	p := start(t, "run", "-f", clusterFile(t, discovery, r.url))
-	r.await("the first tree", func() bool { return r.file("main", "services.yaml") != "" })
+	p := driver.Start(t, "run", "-f", driver.ClusterFile(t, discovery, r.URL))
+	r.Await("the first tree", func() bool { return r.File("main", "services.yaml") != "" })
 	check(t, sim.Kill("a"))
-	r.await("the failover", func() bool {
-		return !slices.Contains(selector(r.file("main", "services.yaml"), "writer"), "poolwright.dev/instance: a")
+	r.Await("the failover", func() bool {
+		return !slices.Contains(driver.Selector(r.File("main", "services.yaml"), "writer"), "poolwright.dev/instance: a")
 	})
-	p.stop()
-	r.wantSoundHistory()
+	p.Stop()
+	r.WantSoundHistory()
 	for n := range foreign.Load() {
-		if got := r.git("show", fmt.Sprintf("main:elsewhere/%d.yaml", n+1)); got != "a: b" {
+		if got := r.MustGit("show", fmt.Sprintf("main:elsewhere/%d.yaml", n+1)); got != "a: b" {
 			t.Errorf("foreign commit %d is lost: got %q", n+1, got)
 		}
 	}

@@ -31,6 +31,7 @@ var law = map[string][]string{
 	"live":         {"plan", "render"},
 	"test":         {"cmd"},
 	"test/*":       {"test/..."},
+	"test/driver":  {"cmd", "gitsync/gitserver", "test/pgcluster"},
 	// The binary and its wiring may know everything, and nothing may know them.
 	"cmd":            {"clusters", "discovery/...", "gitsync/...", "live", "plan", "render/...", "templates"},
 	"cmd/*":          {"cmd/...", "clusters", "discovery/...", "gitsync/...", "live", "plan", "render/...", "templates"},

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // orderly is a Cluster file and evidence of one cluster; the lists in them are in order.
@@ -90,7 +92,7 @@ func rendered(t *testing.T, cluster, seen string) string {
 	file, snapshot := filepath.Join(dir, "cluster.yaml"), filepath.Join(dir, "seen.yaml")
 	write(t, file, cluster)
 	write(t, snapshot, seen)
-	out, said, code := once(t, "render", "-f", file, "--snapshot", snapshot, "--out", "-")
+	out, said, code := driver.Once(t, "render", "-f", file, "--snapshot", snapshot, "--out", "-")
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, said)
 	}

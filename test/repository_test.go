@@ -11,6 +11,7 @@ import (
 
 	"github.com/poolwright/poolwright/discovery/aurorasim"
 	"github.com/poolwright/poolwright/gitsync/gitserver"
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // quick lets who is gone go at once, its files after a second.
@@ -43,71 +44,71 @@ func theirs() map[string]*gitserver.File {
 func TestC04C05D18OnlyOwnedFilesAreTouched(t *testing.T) {
 	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
-	r := newRemote(t)
+	r := driver.NewRemote(t)
 	_, err := r.Commit("main", "somebody else", theirs())
 	check(t, err)
-	before := r.git("ls-tree", "-r", "main")
-	file := clusterFile(t, discovery, r.url, quick)
-	p := start(t, "run", "-f", file)
-	r.awaitSubject(2, "first tree")
+	before := r.MustGit("ls-tree", "-r", "main")
+	file := driver.ClusterFile(t, discovery, r.URL, quick)
+	p := driver.Start(t, "run", "-f", file)
+	r.AwaitSubject(2, "first tree")
 
 	check(t, sim.AddInstance("d"))
-	text := clusterFile(t, discovery+"- "+flow(sim.Addr("d"), "d"), r.url, quick)
+	text := driver.ClusterFile(t, discovery+"- "+flow(sim.Addr("d"), "d"), r.URL, quick)
 	check(t, os.Rename(text, file))
-	r.await("d serving readers", func() bool { return strings.Contains(last(r), "readers gain d") })
+	r.Await("d serving readers", func() bool { return strings.Contains(last(r), "readers gain d") })
 	check(t, sim.Kill("a"))
-	r.await("the failover", func() bool { return strings.Contains(strings.Join(r.subjects(), "\n"), "writer a → ") })
+	r.Await("the failover", func() bool { return strings.Contains(strings.Join(r.Subjects(), "\n"), "writer a → ") })
 	check(t, sim.Restart("a"))
-	r.await("a serving readers", func() bool { return strings.Contains(last(r), "readers gain a") })
+	r.Await("a serving readers", func() bool { return strings.Contains(last(r), "readers gain a") })
 
 	check(t, sim.RemoveInstance("c"))
-	p.awaitLine("c: ", "person's file in its overlay")
-	p.kill()
-	if got := r.git("ls-tree", "-r", "main", "clusters/story/instances/c"); !strings.Contains(got, "pgbouncer.ini") {
+	p.AwaitLine("c: ", "person's file in its overlay")
+	p.Kill()
+	if got := r.MustGit("ls-tree", "-r", "main", "clusters/story/instances/c"); !strings.Contains(got, "pgbouncer.ini") {
 		t.Errorf("left of c is %q, want all of it beside a person's file", got)
 	}
 	for line := range strings.SplitSeq(before, "\n") {
-		if !strings.Contains(r.git("ls-tree", "-r", "main"), line) {
+		if !strings.Contains(r.MustGit("ls-tree", "-r", "main"), line) {
 			t.Errorf("%s is gone or changed", line)
 		}
 	}
 
 	_, err = r.Commit("main", "somebody else takes the patch out", map[string]*gitserver.File{"clusters/story/instances/c/patch": nil})
 	check(t, err)
-	p = start(t, "run", "-f", file)
-	r.await("c removed", func() bool { return strings.Contains(last(r), "remove c") })
-	p.stop()
-	if got := r.changedFiles("main"); !slices.Contains(got, "clusters/story/kustomization.yaml") || !slices.Contains(got, "clusters/story/instances/c/pgbouncer.ini") {
+	p = driver.Start(t, "run", "-f", file)
+	r.Await("c removed", func() bool { return strings.Contains(last(r), "remove c") })
+	p.Stop()
+	if got := r.ChangedFiles("main"); !slices.Contains(got, "clusters/story/kustomization.yaml") || !slices.Contains(got, "clusters/story/instances/c/pgbouncer.ini") {
 		t.Errorf("the removal changes %q, want overlay and entry", got)
 	}
-	r.wantSoundHistory()
+	r.WantSoundHistory()
 	wantEachChecked(t, r, file)
 }
 
-func last(r *remote) string {
-	all := r.subjects()
+func last(r *driver.Remote) string {
+	all := r.Subjects()
 	return all[len(all)-1]
 }
 
 // wantEachChecked wants each commit of poolwright's to pass check, and to touch no file of others.
-func wantEachChecked(t *testing.T, r *remote, file string) {
+func wantEachChecked(t *testing.T, r *driver.Remote, file string) {
 	t.Helper()
-	for _, c := range r.commits() {
-		if r.git("show", "-s", "--format=%(trailers:key=Poolwright-Cluster,valueonly)", c) == "" {
+	for _, c := range r.Commits() {
+		if r.MustGit("show", "-s", "--format=%(trailers:key=Poolwright-Cluster,valueonly)", c) == "" {
 			continue
 		}
-		for _, name := range r.changedFiles(c) {
+		for _, name := range r.ChangedFiles(c) {
 			if theirs()[name] != nil || !strings.HasPrefix(name, "clusters/story/") {
 				t.Errorf("commit %s touches %s", c, name)
 			}
 		}
 		tree := t.TempDir()
-		r.git("--work-tree="+tree, "checkout", c, "--", "clusters/story")
+		r.MustGit("--work-tree="+tree, "checkout", c, "--", "clusters/story")
 		dir := filepath.Join(tree, "clusters", "story")
 		data, err := os.ReadFile(file)
 		check(t, err)
 		write(t, filepath.Join(dir, "cluster.yaml"), string(data))
-		if out, said, code := once(t, "check", dir); code != 0 {
+		if out, said, code := driver.Once(t, "check", dir); code != 0 {
 			t.Errorf("check of commit %s: exit code %d\n%s%s", c, code, out, said)
 		}
 	}
@@ -118,26 +119,26 @@ func wantEachChecked(t *testing.T, r *remote, file string) {
 func TestC08AGitRevertIsRespected(t *testing.T) {
 	t.Parallel()
 	sim, discovery := simulated(t, "a", "b", "c")
-	r := newRemote(t)
-	file := clusterFile(t, discovery, r.url)
-	p := start(t, "run", "-f", file)
-	r.awaitSubject(1, "first tree")
+	r := driver.NewRemote(t)
+	file := driver.ClusterFile(t, discovery, r.URL)
+	p := driver.Start(t, "run", "-f", file)
+	r.AwaitSubject(1, "first tree")
 	check(t, sim.Kill("a"))
-	r.awaitSubject(2, "writer a → ")
-	p.kill()
+	r.AwaitSubject(2, "writer a → ")
+	p.Kill()
 	work := filepath.Join(t.TempDir(), "work")
-	r.git("clone", "-q", r.Dir, work)
+	r.MustGit("clone", "-q", r.Dir, work)
 	gitIn(t, work, "revert", "--no-edit", "HEAD")
 	gitIn(t, work, "push", "-q", "origin", "main")
 
-	p = start(t, "run", "-f", file)
-	p.awaitLine("hold", "revert")
-	r.awaitSubject(3, "Revert")
+	p = driver.Start(t, "run", "-f", file)
+	p.AwaitLine("hold", "revert")
+	r.AwaitSubject(3, "Revert")
 	now := sim.State().Writer
 	check(t, sim.Promote(map[string]string{"b": "c", "c": "b"}[now]))
-	r.await("another failover", func() bool { return len(r.subjects()) > 3 })
-	p.stop()
-	if got := r.subjects()[3]; !strings.Contains(got, "writer a → ") || strings.Contains(got, "→ "+now) {
+	r.Await("another failover", func() bool { return len(r.Subjects()) > 3 })
+	p.Stop()
+	if got := r.Subjects()[3]; !strings.Contains(got, "writer a → ") || strings.Contains(got, "→ "+now) {
 		t.Errorf("got %q, want the new writer, not %s", got, now)
 	}
 }
@@ -163,24 +164,24 @@ func TestC18F05OneClusterDoesNotStandInAnothersWay(t *testing.T) {
 	for _, n := range []string{"x", "y"} {
 		check(t, stuck.Inject(n, aurorasim.Hang))
 	}
-	r := newRemote(t)
-	broken := clusterFile(t, discovery, r.url, "  monitoring: {interval: 1s}")
-	p := start(t, "run", "-f", broken, "-f", clusterFile(t, elsewhere, r.url, "    path: clusters/stuck"),
-		"-f", clusterFile(t, discovery, r.url), "-f", clusterFile(t, discovery, r.url, "    path: another/place"))
-	at := func(dir string) []string { return selector(r.at("main", dir, "services.yaml"), "writer") }
+	r := driver.NewRemote(t)
+	broken := driver.ClusterFile(t, discovery, r.URL, "  monitoring: {interval: 1s}")
+	p := driver.Start(t, "run", "-f", broken, "-f", driver.ClusterFile(t, elsewhere, r.URL, "    path: clusters/stuck"),
+		"-f", driver.ClusterFile(t, discovery, r.URL), "-f", driver.ClusterFile(t, discovery, r.URL, "    path: another/place"))
+	at := func(dir string) []string { return driver.Selector(r.At("main", dir, "services.yaml"), "writer") }
 	both := func(writer string) func() bool {
 		return func() bool {
 			want := "poolwright.dev/instance: " + writer
 			return slices.Contains(at("clusters/story"), want) && slices.Contains(at("another/place"), want)
 		}
 	}
-	r.await("both first trees", both("a"))
-	p.awaitLine("standing", broken, "monitoring")
-	p.awaitLine("doubted", "blind")
+	r.Await("both first trees", both("a"))
+	p.AwaitLine("standing", broken, "monitoring")
+	p.AwaitLine("doubted", "blind")
 	check(t, sim.Promote("b"))
-	r.await("both failovers", both("b"))
-	p.stop()
-	if got := r.git("ls-tree", "--name-only", "main", "clusters/"); got != "clusters/story" {
+	r.Await("both failovers", both("b"))
+	p.Stop()
+	if got := r.MustGit("ls-tree", "--name-only", "main", "clusters/"); got != "clusters/story" {
 		t.Errorf("there are directories %q, want none of what cannot be seen", got)
 	}
 }
@@ -195,28 +196,28 @@ func TestC25NoPasswordReachesGitOrALog(t *testing.T) {
 	write(t, filepath.Join(secrets, "username"), "story\n")
 	write(t, filepath.Join(secrets, "password"), password+"\n")
 	discovery += "credentials: {file: {directory: " + secrets + "}}\n"
-	r := newRemote(t)
-	r.wantPassword(password)
+	r := driver.NewRemote(t)
+	r.WantPassword(password)
 	auth := "    auth: {username: story, passwordFile: " + filepath.Join(secrets, "password") + "}"
-	file := clusterFile(t, discovery, r.url, auth)
+	file := driver.ClusterFile(t, discovery, r.URL, auth)
 	good, err := os.ReadFile(file)
 	check(t, err)
 	write(t, file, strings.Replace(string(good), "    authFileSecretRef", "    config: {databases: {app: {password: "+password+"}}}\n    authFileSecretRef", 1))
 
-	p := start(t, "run", "-f", file)
-	p.awaitLine("standing", "spec.pgbouncer.config.databases")
-	if got := r.git("count-objects"); got != "0 objects, 0 kilobytes" {
+	p := driver.Start(t, "run", "-f", file)
+	p.AwaitLine("standing", "spec.pgbouncer.config.databases")
+	if got := r.MustGit("count-objects"); got != "0 objects, 0 kilobytes" {
 		t.Errorf("the refused file left %s", got)
 	}
 	write(t, file, string(good))
-	r.awaitSubject(1, "first tree")
+	r.AwaitSubject(1, "first tree")
 	check(t, sim.Kill("a"))
-	r.await("the failover", func() bool { return len(r.subjects()) > 1 })
-	p.stop()
-	if objects := r.git("cat-file", "--batch-all-objects", "--batch"); strings.Contains(objects, password) || !strings.Contains(objects, "[pgbouncer]") {
+	r.Await("the failover", func() bool { return len(r.Subjects()) > 1 })
+	p.Stop()
+	if objects := r.MustGit("cat-file", "--batch-all-objects", "--batch"); strings.Contains(objects, password) || !strings.Contains(objects, "[pgbouncer]") {
 		t.Error("the password is in an object of the repository, or nothing is")
 	}
-	if strings.Contains(p.text(), password) {
+	if strings.Contains(p.Text(), password) {
 		t.Error("the password is in the log")
 	}
 }

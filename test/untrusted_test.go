@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/poolwright/poolwright/discovery/aurorasim"
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // TestUntrustedInputChangesNothing: whatever cannot be believed is exit code 3
@@ -33,14 +34,14 @@ func TestUntrustedInputChangesNothing(t *testing.T) {
 			t.Parallel()
 			// Nobody is promoted by itself.
 			sim, discovery := simulatedAs(t, aurorasim.Config{Name: "story", Instances: []string{"a", "b", "c"}, FailoverDelay: -1})
-			r := newRemote(t)
-			file := clusterFile(t, discovery, r.url)
-			p := start(t, "run", "-f", file)
-			r.awaitSubject(1, "first tree")
-			before := r.git("for-each-ref")
+			r := driver.NewRemote(t)
+			file := driver.ClusterFile(t, discovery, r.URL)
+			p := driver.Start(t, "run", "-f", file)
+			r.AwaitSubject(1, "first tree")
+			before := r.MustGit("for-each-ref")
 			check(t, c.inject(sim))
-			p.awaitLine("doubted", c.want[0])
-			_, said, code := once(t, "discover", "-f", file)
+			p.AwaitLine("doubted", c.want[0])
+			_, said, code := driver.Once(t, "discover", "-f", file)
 			if code != 3 {
 				t.Errorf("discover: got exit code %d, want 3", code)
 			}
@@ -49,8 +50,8 @@ func TestUntrustedInputChangesNothing(t *testing.T) {
 					t.Errorf("discover: got %q, want %q in it", said, part)
 				}
 			}
-			p.stop()
-			if got := r.git("for-each-ref"); got != before {
+			p.Stop()
+			if got := r.MustGit("for-each-ref"); got != before {
 				t.Errorf("the remote changed: got %q, want %q", got, before)
 			}
 		})
