@@ -46,7 +46,8 @@ func (c RunCmd) standpoint(ctx context.Context) (point *standpoint, end func(), 
 	if err != nil {
 		return nil, nil, err
 	}
-	return newStandpoint(ctx, k, c.holder(k))
+	point, end = newStandpoint(ctx, k, c.holder(k))
+	return point, end, nil
 }
 
 func (c RunCmd) logger(w io.Writer) *slog.Logger {

@@ -9,9 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	typed "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -27,7 +24,11 @@ type standpoint struct {
 
 // side is one cluster's part of it. tell is called from another goroutine than the Reconciler's.
 func (s *standpoint) side(ctx context.Context, now func() time.Time, tell func(cluster string, e live.Event)) *liveSide {
-	return &liveSide{kube: s.kube, holder: s.holder, say: tell, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
+	say := func(cluster string, e live.Event) {
+		live.Publicise(s.events, e)
+		tell(cluster, e)
+	}
+	return &liveSide{kube: s.kube, holder: s.holder, say: say, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
 }
 
 // LeaseFlags say how processes agree on one that acts.
@@ -56,17 +57,20 @@ func identity() string {
 }
 
 // newStandpoint starts what the clusters share. end gives the Lease back, after the clusters have ended.
-func newStandpoint(ctx context.Context, k kube, holder *live.Holder) (*standpoint, func(), error) {
-	b := record.NewBroadcaster()
-	b.StartRecordingToSink(&typed.EventSinkImpl{Interface: k.CoreV1().Events("")})
-	point := &standpoint{kube: k, holder: holder, events: b.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "poolwright"})}
-	if holder == nil {
-		return point, b.Shutdown, nil
-	}
-	leading, stop := context.WithCancel(context.WithoutCancel(ctx))
+func newStandpoint(ctx context.Context, k kube, holder *live.Holder) (point *standpoint, end func()) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	point = &standpoint{kube: k, holder: holder}
+	events, endEvents := live.NewRecorder(ctx, k.Interface)
+	point.events = events
 	var done sync.WaitGroup
-	done.Go(func() { holder.Run(leading) })
-	return point, func() { stop(); done.Wait(); b.Shutdown() }, nil
+	if holder != nil {
+		done.Go(func() { holder.Run(ctx) })
+	}
+	return point, func() {
+		stop()
+		done.Wait()
+		endEvents()
+	}
 }
 
 // inPod reports whether this process runs in a pod with a service account.

@@ -246,6 +246,14 @@ func tellStoryIn(t *testing.T, w *world, git repository, edits ...string) *story
 // tellStoryWith tells it with any eyes.
 func tellStoryWith(t *testing.T, sees eyes, git repository, edits ...string) *story {
 	t.Helper()
+	st := newStory(t, sees, git, edits...)
+	st.run(t)
+	return st
+}
+
+// newStory has not begun yet.
+func newStory(t *testing.T, sees eyes, git repository, edits ...string) *story {
+	t.Helper()
 	st := &story{decl: storyDeclaration(t, edits...)}
 	st.Reconciler = &Reconciler{
 		Name: "story", Eyes: sees, Git: git, Now: time.Now,
@@ -260,12 +268,16 @@ func tellStoryWith(t *testing.T, sees eyes, git repository, edits ...string) *st
 			st.said = append(st.said, e)
 		},
 	}
+	return st
+}
+
+// run lets it begin.
+func (st *story) run(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); st.Run(ctx) }()
 	st.stop = func() { cancel(); <-done }
 	t.Cleanup(st.stop)
-	return st
 }
 
 func (st *story) declare(d declaration, err error) {
