@@ -138,9 +138,11 @@ type liveSide struct {
 	changed chan struct{}
 
 	declared string
-	keeper   *live.Keeper
 	stop     context.CancelFunc
 	all      sync.WaitGroup
+
+	mu     sync.Mutex   // guards keeper against wake; all else is the Reconciler's
+	keeper *live.Keeper // nil: none
 }
 
 // Follow makes a new Keeper if the declaration names other objects.
@@ -166,7 +168,9 @@ func (l *liveSide) begin(names live.Names, argocd string) {
 		Names: names, Client: l.kube.Interface, Dynamic: l.kube.Dynamic, ArgoNamespace: argocd,
 		Holds: l.holds, Now: l.now, Tell: func(e live.Event) { l.say(names.Cluster, e) },
 	})
+	l.mu.Lock()
 	l.keeper, l.stop = keeper, stop
+	l.mu.Unlock()
 	l.all.Go(func() { keeper.Run(ctx) })
 	l.all.Go(func() { l.pass(ctx, keeper.Changed()) })
 }
@@ -183,6 +187,16 @@ func (l *liveSide) pass(ctx context.Context, from <-chan struct{}) {
 	}
 }
 
+// wake looks again at once, in both halves: the holder has changed.
+func (l *liveSide) wake() {
+	l.mu.Lock()
+	if l.keeper != nil {
+		l.keeper.Wake()
+	}
+	l.mu.Unlock()
+	l.ping()
+}
+
 func (l *liveSide) ping() {
 	select {
 	case l.changed <- struct{}{}:
@@ -197,7 +211,9 @@ func (l *liveSide) end() {
 	}
 	l.stop()
 	l.all.Wait()
+	l.mu.Lock()
 	l.keeper = nil
+	l.mu.Unlock()
 }
 
 func (l *liveSide) holds() bool { return l.holder == nil || l.holder.Holds() }

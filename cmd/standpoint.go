@@ -20,6 +20,9 @@ type standpoint struct {
 	kube   kube
 	holder *live.Holder // nil: this process is alone
 	events record.EventRecorder
+
+	mu    sync.Mutex
+	sides []*liveSide
 }
 
 // side is one cluster's part of it. tell is called from another goroutine than the Reconciler's.
@@ -28,7 +31,27 @@ func (s *standpoint) side(ctx context.Context, now func() time.Time, tell func(c
 		live.Publicise(s.events, e)
 		tell(cluster, e)
 	}
-	return &liveSide{kube: s.kube, holder: s.holder, say: say, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
+	side := &liveSide{kube: s.kube, holder: s.holder, say: say, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sides = append(s.sides, side)
+	return side
+}
+
+// follow tells every cluster when this process begins or ends to hold them, until ctx ends.
+func (s *standpoint) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.holder.Changed():
+		}
+		s.mu.Lock()
+		for _, side := range s.sides {
+			side.wake()
+		}
+		s.mu.Unlock()
+	}
 }
 
 // LeaseFlags say how processes agree on one that acts.
@@ -65,6 +88,7 @@ func newStandpoint(ctx context.Context, k kube, holder *live.Holder) (point *sta
 	var done sync.WaitGroup
 	if holder != nil {
 		done.Go(func() { holder.Run(ctx) })
+		done.Go(func() { point.follow(ctx) })
 	}
 	return point, func() {
 		stop()
