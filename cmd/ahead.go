@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -27,6 +28,8 @@ type ahead interface {
 	Changed() <-chan struct{}
 	// Rival is the process that keeps the clusters instead of this one, "" when there is none.
 	Rival() string
+	// Trouble is why it is not known who keeps the clusters, nil when it is.
+	Trouble() error
 }
 
 // gitOnly is no live side.
@@ -37,6 +40,7 @@ func (gitOnly) Sight() (s live.Sight, ok bool) { return live.Sight{}, false }
 func (gitOnly) Want(live.Want)                 {}
 func (gitOnly) Changed() <-chan struct{}       { return nil }
 func (gitOnly) Rival() string                  { return "" }
+func (gitOnly) Trouble() error                 { return nil }
 
 // fromKubernetes adds to the evidence what Kubernetes shows and people said there.
 func (e evidence) fromKubernetes(s live.Sight, ok bool) evidence {
@@ -242,6 +246,17 @@ func (l *liveSide) Rival() string {
 		return ""
 	}
 	return l.holder.Other()
+}
+
+// Trouble is what the last request for the Lease came to.
+func (l *liveSide) Trouble() error {
+	if l.holder == nil {
+		return nil
+	}
+	if err := l.holder.Err(); err != nil {
+		return fmt.Errorf("asking for the Lease: %w", err)
+	}
+	return nil
 }
 
 // headOf is the commit of a base, "" for none.

@@ -51,6 +51,8 @@ func (s *liveStage) Rival() string {
 	return s.rival
 }
 
+func (s *liveStage) Trouble() error { return nil }
+
 // change changes what is seen, as a watch would tell.
 func (s *liveStage) change(f func(*liveStage)) {
 	s.mu.Lock()

@@ -58,6 +58,7 @@ func wroteText(w live.Write, took time.Duration) string {
 
 // tellRival says when this process begins or ends to be the one that acts.
 func (r *Reconciler) tellRival() {
+	r.tell(&r.told.lease, r.Live.Trouble(), Unwritten, Cleared)
 	rival := r.Live.Rival()
 	if rival == r.told.rival {
 		return
