@@ -7,15 +7,18 @@ LINT_VERSION := v2.15.0
 LINT_DIR     := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/poolwright/bin
 LINT         := $(LINT_DIR)/golangci-lint-$(LINT_VERSION)
 
+# The driver of the worlds that the end-to-end tests run in.
+BED := $(CURDIR)/bin/bed
+
 # Packages whose tests know -update: they hold the schema, the example tree and
 # the golden files. The schema comes first, the trees are drawn from it.
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test deps bench fuzz generate lint fmt
+.PHONY: help demo build test deps bed bed-build bench fuzz generate lint fmt
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## See the main job happen in 20 seconds; needs only Go
 	$(GO) run ./cmd/poolwright demo
@@ -27,8 +30,15 @@ test: deps ## Vet and run every test, race detector and shuffle on
 	$(GO) vet ./...
 	$(GO) test -race -shuffle=on ./...
 
-deps: ## Install what the tests need (Debian; root or sudo): PostgreSQL, PgBouncer, git, ssh, gcc
+deps: ## Install what the tests need (Debian; root or sudo): PostgreSQL, PgBouncer, git, ssh, gcc, redis
 	@.ci/deps
+
+bed: bed-build ## Start a private Kubernetes with Flux and Argo CD until Ctrl-C (root; test/bed/README.md)
+	$(BED) run --with flux,argo
+
+bed-build: deps ## Build the test bed's servers into the cache (30 CPU minutes the first time)
+	$(GO) -C test/bed build -o $(BED) ./cmd/bed
+	$(BED) build
 
 bench: ## Run the benchmarks COUNT times, for benchstat: make bench > new.txt
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
