@@ -35,5 +35,11 @@
 //  6. Whatever fails is tried again with backoff, up to 30 s, and said once and every five minutes. A cluster that cannot be
 //     declared or read back stands still, by itself: others go on.
 //  7. A place in a repository has one Cluster file. The first that names it keeps it.
-//  8. When asked to stop, the push under way is waited for, up to 20 s.
+//  8. Where Kubernetes is in reach, each round tells the live side where the Services belong, before anything is drawn or
+//     published; it moves them by itself, and what becomes of Git does not matter to it. While Git has not been read
+//     since the start, what the GitOps tool has applied last stands for it, for the Services only.
+//  9. A change that Kubernetes shows (a pod is ready, a person gave an order) makes a round at once, at most one each FastInterval.
+//  10. Only the holder of the Lease patches. Where another process is known to hold it, this one publishes nothing either; where the
+//     API server gives no answer, it does: the push is a compare-and-swap.
+//  11. When asked to stop, the push under way is waited for, up to 20 s; then the Lease is given back.
 package cmd
