@@ -1,0 +1,583 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+func TestMain(m *testing.M) {
+	// The one that sleeps until a millisecond after the last error of any test: the tests' clocks start anew.
+	utilruntime.ErrorHandlers = nil
+	m.Run()
+}
+
+// apiServer is an API server in memory, reached without a network so that synctest
+// can bend its time. It is strict: what it does not know ends the test.
+type apiServer struct {
+	t testing.TB
+
+	mu       sync.Mutex
+	version  int
+	objects  map[string]*unstructured.Unstructured // by "resource/name"
+	log      []change
+	watchers map[*watcher]bool
+	requests []request
+	// policy answers a request instead of the server; nil lets it pass.
+	policy func(request) error
+	// after is called after each write that was made, with the server unlocked.
+	after func(request)
+	// delay of each watch event.
+	lag time.Duration
+}
+
+// request is what is remembered of one.
+type request struct {
+	Verb, Resource, Name string
+	At                   time.Time
+	Body                 string
+	User                 string
+}
+
+func (r request) String() string { return strings.TrimSpace(r.Verb + " " + r.Resource + " " + r.Name) }
+
+type change struct {
+	version int
+	kind    string
+	object  *unstructured.Unstructured
+}
+
+const testNamespace = "example"
+
+// kinds that the server knows, by resource.
+func kindOf(resource string) (schema.GroupVersionKind, bool) {
+	kind, ok := map[string]schema.GroupVersionKind{
+		"services":        {Version: "v1", Kind: "Service"},
+		"configmaps":      {Version: "v1", Kind: "ConfigMap"},
+		"pods":            {Version: "v1", Kind: "Pod"},
+		"leases":          {Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"},
+		"kustomizations":  {Group: "kustomize.toolkit.fluxcd.io", Version: "v1", Kind: "Kustomization"},
+		"gitrepositories": {Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "GitRepository"},
+		"ocirepositories": {Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"},
+		"applications":    {Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"},
+	}[resource]
+	return kind, ok
+}
+
+func newAPIServer(t testing.TB) *apiServer {
+	return &apiServer{t: t, version: 1000, objects: map[string]*unstructured.Unstructured{}, watchers: map[*watcher]bool{}}
+}
+
+func (a *apiServer) config(user string) *rest.Config {
+	return &rest.Config{
+		Host: "http://apiserver", QPS: -1, Transport: asUser{a, user},
+		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
+	}
+}
+
+func (a *apiServer) client(user string) kubernetes.Interface {
+	return kubernetes.NewForConfigOrDie(a.config(user))
+}
+
+func (a *apiServer) dynamic() dynamic.Interface {
+	return dynamic.NewForConfigOrDie(a.config("poolwright"))
+}
+
+// asUser says who asks.
+type asUser struct {
+	server *apiServer
+	user   string
+}
+
+// RoundTrip serves a request.
+func (u asUser) RoundTrip(r *http.Request) (*http.Response, error) { return u.server.serve(r, u.user) }
+
+func (a *apiServer) serve(r *http.Request, user string) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		body, _ = io.ReadAll(r.Body)
+		r.Body.Close()
+	}
+	namespace, resource, name := a.parse(r.URL.Path)
+	q := request{Verb: verbOf(r, name), Resource: resource, Name: name, Body: string(body), At: time.Now(), User: user}
+	if q.Name == "" && strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=") {
+		q.Name = strings.TrimPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+	}
+	a.mu.Lock()
+	a.requests = append(a.requests, q)
+	policy := a.policy
+	a.mu.Unlock()
+	if policy != nil {
+		if err := policy(q); err != nil {
+			return a.refuse(r, err)
+		}
+	}
+	if q.Verb == "watch" {
+		return a.watch(r, q), nil
+	}
+	a.mu.Lock()
+	answer, err := a.answer(r, q, namespace)
+	after := a.after
+	a.mu.Unlock()
+	if err != nil {
+		return a.refuse(r, err)
+	}
+	if after != nil && q.Verb != "get" && q.Verb != "list" {
+		after(q)
+	}
+	return respond(r, http.StatusOK, answer), nil
+}
+
+func verbOf(r *http.Request, name string) string {
+	switch {
+	case r.URL.Query().Get("watch") != "":
+		return "watch"
+	case r.Method == http.MethodGet && name == "":
+		return "list"
+	}
+	return map[string]string{http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch"}[r.Method]
+}
+
+// parse reads /api/v1/namespaces/<ns>/<resource>[/<name>] and /apis/<group>/<version>/....
+func (a *apiServer) parse(path string) (namespace, resource, name string) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	var group, version string
+	switch {
+	case len(parts) >= 5 && parts[0] == "api":
+		version, parts = parts[1], parts[2:]
+	case len(parts) >= 6 && parts[0] == "apis":
+		group, version, parts = parts[1], parts[2], parts[3:]
+	default:
+		a.t.Errorf("unknown path %s", path)
+		return "", "", ""
+	}
+	kind, ok := kindOf(parts[2])
+	if !ok || parts[0] != "namespaces" || kind.Group != group || kind.Version != version || len(parts) > 4 {
+		a.t.Errorf("unknown path %s", path)
+	}
+	if len(parts) == 4 {
+		name = parts[3]
+	}
+	return parts[1], parts[2], name
+}
+
+func (a *apiServer) answer(r *http.Request, q request, namespace string) (runtime.Object, error) {
+	key := q.Resource + "/" + q.Name
+	kind, _ := kindOf(q.Resource)
+	switch q.Verb {
+	case "list":
+		items, err := a.selected(r, q)
+		list := &unstructured.UnstructuredList{Items: items}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		list.SetResourceVersion(strconv.Itoa(a.version))
+		return list, err
+	case "create":
+		o := a.decode(q.Body)
+		if o.GetNamespace() != "" && o.GetNamespace() != namespace {
+			a.t.Errorf("%v: its namespace is %q", q, o.GetNamespace())
+		}
+		key = q.Resource + "/" + o.GetName()
+		if a.objects[key] != nil {
+			return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: q.Resource}, o.GetName())
+		}
+		o.SetNamespace(namespace)
+		o.SetGroupVersionKind(kind)
+		return a.put("ADDED", q.Resource, o), nil
+	}
+	old := a.objects[key]
+	if old == nil || old.GetNamespace() != namespace {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: kind.Group, Resource: q.Resource}, q.Name)
+	}
+	switch q.Verb {
+	case "get":
+		return old, nil
+	case "update":
+		o := a.decode(q.Body)
+		if v := o.GetResourceVersion(); v != "" && v != old.GetResourceVersion() {
+			return nil, apierrors.NewConflict(schema.GroupResource{Resource: q.Resource}, q.Name, errors.New("the object has been modified"))
+		}
+		o.SetGroupVersionKind(kind)
+		return a.put("MODIFIED", q.Resource, o), nil
+	case "patch":
+		o, err := a.patched(r, q, old)
+		if err != nil {
+			return nil, err
+		}
+		return a.put("MODIFIED", q.Resource, o), nil
+	}
+	a.t.Errorf("unknown verb: %v", q)
+	return nil, apierrors.NewInternalError(errors.New("unknown verb"))
+}
+
+func (a *apiServer) decode(body string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(body), &o.Object); err != nil {
+		a.t.Errorf("decoding %s: %v", body, err)
+	}
+	return o
+}
+
+// patched applies a patch as the API server does.
+func (a *apiServer) patched(r *http.Request, q request, old *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	doc, err := json.Marshal(old)
+	if err != nil {
+		return nil, err
+	}
+	switch kind := r.Header.Get("Content-Type"); kind {
+	case "application/json-patch+json":
+		p, err := jsonpatch.DecodePatch([]byte(q.Body))
+		if err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		if doc, err = p.Apply(doc); err != nil {
+			return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+		}
+	case "application/merge-patch+json":
+		if doc, err = jsonpatch.MergePatch(doc, []byte(q.Body)); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	default:
+		a.t.Errorf("unknown patch type %s", kind)
+	}
+	o := a.decode(string(doc))
+	manage(o, r.URL.Query().Get("fieldManager"))
+	return o, nil
+}
+
+// manage notes the field manager, as an owner of the selector.
+func manage(o *unstructured.Unstructured, manager string) {
+	list := o.GetManagedFields()
+	if manager == "" || slices.ContainsFunc(list, func(m metav1.ManagedFieldsEntry) bool { return m.Manager == manager }) {
+		return
+	}
+	o.SetManagedFields(append(list, metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:selector":{}}}`)},
+	}))
+}
+
+// put stores an object and tells the watchers. It is called with the server locked.
+func (a *apiServer) put(kind, resource string, o *unstructured.Unstructured) *unstructured.Unstructured {
+	a.version++
+	key := resource + "/" + o.GetName()
+	o = o.DeepCopy()
+	if o.GetUID() == "" {
+		o.SetUID(types.UID(fmt.Sprintf("uid-%d", a.version)))
+	}
+	o.SetResourceVersion(strconv.Itoa(a.version))
+	if kind == "DELETED" {
+		delete(a.objects, key)
+	} else {
+		a.objects[key] = o
+	}
+	a.log = append(a.log, change{a.version, kind, o})
+	for w := range a.watchers {
+		w.tell(kind, resource, o)
+	}
+	return o
+}
+
+// selected are the objects of a list or watch. Only the selectors that poolwright uses are known.
+func (a *apiServer) selected(r *http.Request, q request) (items []unstructured.Unstructured, err error) {
+	match, err := matcher(r, q)
+	for _, key := range slices.Sorted(maps.Keys(a.objects)) {
+		if resource, _, _ := strings.Cut(key, "/"); resource == q.Resource && match(a.objects[key]) {
+			items = append(items, *a.objects[key])
+		}
+	}
+	return items, err
+}
+
+func matcher(r *http.Request, q request) (func(*unstructured.Unstructured) bool, error) {
+	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	return func(o *unstructured.Unstructured) bool {
+		return (q.Name == "" || q.Name == o.GetName()) && selector.Matches(labels.Set(o.GetLabels()))
+	}, nil
+}
+
+// refuse answers with a Status, or with no answer when the error is none of the API's.
+func (a *apiServer) refuse(r *http.Request, err error) (*http.Response, error) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		if errors.Is(err, errHangs) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}
+		return nil, err
+	}
+	s := status.Status()
+	s.Kind, s.APIVersion = "Status", "v1"
+	return respond(r, int(s.Code), &s), nil
+}
+
+// Faults that are no answer.
+var (
+	errHangs   = errors.New("no answer ever")
+	errRefused = &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+)
+
+func respond(r *http.Request, code int, o runtime.Object) *http.Response {
+	body, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return &http.Response{
+		StatusCode: code, Status: http.StatusText(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// watcher is one watch under way; it is also the body of its answer.
+type watcher struct {
+	server   *apiServer
+	resource string
+	match    func(*unstructured.Unstructured) bool
+	frames   chan frame
+	rest     []byte
+	ctx      context.Context
+	cut      chan struct{}
+	closed   sync.Once
+	end      <-chan time.Time
+}
+
+type frame struct {
+	at   time.Time
+	data []byte
+}
+
+func (a *apiServer) watch(r *http.Request, q request) *http.Response {
+	match, err := matcher(r, q)
+	if err != nil {
+		a.t.Error(err)
+	}
+	seconds, err := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
+	if err != nil {
+		a.t.Errorf("a watch without an end: %v", q)
+	}
+	w := &watcher{
+		server: a, resource: q.Resource, match: match, frames: make(chan frame, 10000), ctx: r.Context(),
+		cut: make(chan struct{}), end: time.After(time.Duration(seconds) * time.Second),
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r.URL.Query().Get("sendInitialEvents") == "true" {
+		a.sendInitial(r, q, w)
+	} else {
+		since, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+		if err != nil {
+			a.t.Errorf("a watch from nowhere: %v", q)
+		}
+		for _, c := range a.log {
+			if c.version > since {
+				w.tell(c.kind, resourceOf(c.object), c.object)
+			}
+		}
+	}
+	a.watchers[w] = true
+	answer := respond(r, http.StatusOK, &metav1.Status{})
+	answer.Body, answer.ContentLength = w, -1
+	return answer
+}
+
+// sendInitial streams what there is, and a bookmark at its end.
+func (a *apiServer) sendInitial(r *http.Request, q request, w *watcher) {
+	items, _ := a.selected(r, q)
+	for i := range items {
+		w.tell("ADDED", q.Resource, &items[i])
+	}
+	kind, _ := kindOf(q.Resource)
+	mark := &unstructured.Unstructured{}
+	mark.SetGroupVersionKind(kind)
+	mark.SetResourceVersion(strconv.Itoa(a.version))
+	mark.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	w.send("BOOKMARK", mark)
+}
+
+func resourceOf(o *unstructured.Unstructured) string {
+	return map[string]string{"Service": "services", "ConfigMap": "configmaps", "Pod": "pods", "Lease": "leases"}[o.GetKind()]
+}
+
+func (w *watcher) tell(kind, resource string, o *unstructured.Unstructured) {
+	if resource == w.resource && w.match(o) {
+		w.send(kind, o)
+	}
+}
+
+func (w *watcher) send(kind string, o *unstructured.Unstructured) {
+	data, err := json.Marshal(map[string]any{"type": kind, "object": o.Object})
+	if err != nil {
+		panic(err)
+	}
+	w.frames <- frame{time.Now().Add(w.server.lag), append(data, '\n')}
+}
+
+// Read is the next event.
+func (w *watcher) Read(into []byte) (int, error) {
+	if len(w.rest) == 0 {
+		select {
+		case f := <-w.frames:
+			time.Sleep(time.Until(f.at))
+			w.rest = f.data
+		case <-w.ctx.Done():
+			return 0, w.ctx.Err()
+		case <-w.cut:
+			return 0, io.ErrUnexpectedEOF
+		case <-w.end:
+			return 0, io.EOF
+		}
+	}
+	n := copy(into, w.rest)
+	w.rest = w.rest[n:]
+	return n, nil
+}
+
+// Close ends the watch.
+func (w *watcher) Close() error {
+	w.server.mu.Lock()
+	delete(w.server.watchers, w)
+	w.server.mu.Unlock()
+	w.closed.Do(func() { close(w.cut) })
+	return nil
+}
+
+// cutWatches breaks every watch.
+func (a *apiServer) cutWatches() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for w := range a.watchers {
+		w.closed.Do(func() { close(w.cut) })
+	}
+}
+
+// obey sets what is refused; nil refuses nothing.
+func (a *apiServer) obey(policy func(request) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.policy = policy
+}
+
+// afterwards sets what happens after each write.
+func (a *apiServer) afterwards(f func(request)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.after = f
+}
+
+// delayed sets how late watch events arrive.
+func (a *apiServer) delayed(lag time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lag = lag
+}
+
+// add stores an object as it is.
+func (a *apiServer) add(resource string, o runtime.Object) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: content}
+	kind, ok := kindOf(resource)
+	if !ok {
+		a.t.Fatalf("unknown resource %s", resource)
+	}
+	u.SetGroupVersionKind(kind)
+	u.SetNamespace(testNamespace)
+	a.put("ADDED", resource, u)
+}
+
+// edit changes an object, as another manager.
+func (a *apiServer) edit(resource, name, manager string, change func(*unstructured.Unstructured)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	old := a.objects[resource+"/"+name]
+	if old == nil {
+		a.t.Errorf("there is no %s %s", resource, name)
+		return
+	}
+	o := old.DeepCopy()
+	change(o)
+	manage(o, manager)
+	a.put("MODIFIED", resource, o)
+}
+
+// remove deletes an object.
+func (a *apiServer) remove(resource, name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o := a.objects[resource+"/"+name]; o != nil {
+		a.put("DELETED", resource, o)
+	}
+}
+
+// read is an object as a typed one; nil when it does not exist.
+func read[T any](a *apiServer, resource, name string) *T {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	o := a.objects[resource+"/"+name]
+	if o == nil {
+		return nil
+	}
+	found := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, found); err != nil {
+		a.t.Error(err)
+	}
+	return found
+}
+
+// made are the requests so far, of some verbs; all of them when none is named.
+func (a *apiServer) made(verbs ...string) (found []request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range a.requests {
+		if len(verbs) == 0 || slices.Contains(verbs, r.Verb) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// forgetRequests begins a new count.
+func (a *apiServer) forgetRequests() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.requests = nil
+}
+
+// rbac is how the API server says that a right is missing.
+func rbac(q request) error {
+	kind, _ := kindOf(q.Resource)
+	return apierrors.NewForbidden(schema.GroupResource{Group: kind.Group, Resource: q.Resource}, q.Name,
+		fmt.Errorf("User %q cannot %s resource %q in API group %q in the namespace %q", q.User, q.Verb, q.Resource, kind.Group, testNamespace))
+}

@@ -1,0 +1,479 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/poolwright/poolwright/render"
+)
+
+// bed is a cluster on an API server in memory, and a Keeper of it.
+type bed struct {
+	*apiServer
+	keeper *Keeper
+	names  Names
+
+	mu     sync.Mutex
+	holds  bool
+	events []Event
+	stop   func()
+}
+
+func bedNames() Names {
+	return Names{
+		Cluster: "pg", Namespace: testNamespace,
+		Services: map[Role]string{Writer: "pg-writer", Reader: "pg-reader"}, Topology: "pg-topology",
+	}
+}
+
+// inBed runs a storyboard: time moves when everybody waits.
+func inBed(t *testing.T, story func(*testing.T, *bed)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBed(t)
+		defer func() { b.stop() }()
+		story(t, b)
+	})
+}
+
+func newBed(t testing.TB) *bed {
+	b := &bed{apiServer: newAPIServer(t), names: bedNames(), holds: true, stop: func() {}}
+	for role, name := range b.names.Services {
+		b.add("services", bedService(name, map[string]string{"role": string(role), render.LabelInstance: "a"}))
+	}
+	b.add("configmaps", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: b.names.Topology}, Data: map[string]string{"epoch": "7"}})
+	b.add("pods", pod("a-1", "a", true))
+	b.add("pods", pod("b-1", "b", true))
+	b.keeper = New(Config{
+		Names: b.names, Client: b.client("poolwright"), Dynamic: b.dynamic(),
+		Holds: func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.holds },
+		Tell:  func(e Event) { b.mu.Lock(); defer b.mu.Unlock(); b.events = append(b.events, e) },
+	})
+	b.keeper.next = follow
+	return b
+}
+
+// start runs the Keeper until it has seen everything.
+func (b *bed) start() *bed {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { b.keeper.Run(ctx) })
+	b.stop = func() { cancel(); running.Wait() }
+	synctest.Wait()
+	return b
+}
+
+func (b *bed) hold(holds bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holds = holds
+}
+
+// told are the events so far, in words.
+func (b *bed) told() (words []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.events {
+		words = append(words, eventWords(e))
+	}
+	return words
+}
+
+func eventWords(e Event) string {
+	switch {
+	case e.Changed:
+		return "phase " + e.Phase.String()
+	case e.Condition != nil && e.Gone:
+		return "gone " + e.Condition.Code.String() + " " + e.Condition.Object
+	case e.Condition != nil:
+		return "came " + e.Condition.Code.String() + " " + e.Condition.Object
+	case e.Err != nil:
+		return "failed " + e.Wrote.Kind.String() + " " + e.Wrote.Name
+	}
+	return "wrote " + e.Wrote.Kind.String() + " " + e.Wrote.Name
+}
+
+// selects is the instance that a Service selects now.
+func (b *bed) selects(role Role) string {
+	return instanceOf(read[corev1.Service](b.apiServer, "services", b.names.Services[role]).Spec.Selector)
+}
+
+// steer makes a Service select an instance, as somebody.
+func (b *bed) steer(role Role, instance, manager string) {
+	b.edit("services", b.names.Services[role], manager, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, instance, "spec", "selector", render.LabelInstance)
+	})
+}
+
+// writes are the writes to a Service so far.
+func (b *bed) writes(role Role) (at []time.Time) {
+	for _, r := range b.made("patch") {
+		if r.Name == b.names.Services[role] {
+			at = append(at, r.At)
+		}
+	}
+	return at
+}
+
+func bedService(name string, selector map[string]string) *corev1.Service {
+	selector[render.LabelCluster] = "pg"
+	return &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{render.LabelCluster: "pg"}, Annotations: map[string]string{render.AnnotationEpoch: "7"}},
+		Spec:       corev1.ServiceSpec{Selector: selector},
+	}
+}
+
+func pod(name, instance string, ready bool) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{render.LabelCluster: "pg", render.LabelInstance: instance}}}
+	status := corev1.ConditionFalse
+	if ready {
+		status = corev1.ConditionTrue
+	}
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status}}
+	return p
+}
+
+// wantWriter wants both Services at an instance.
+func wantWriter(epoch uint64, to string) Want {
+	return Want{Epoch: epoch, To: to, Begin: true, Roles: []Target{{Role: Writer}, {Role: Reader}}}
+}
+
+// follow stands in for Next: it moves each Service to Want.To, and mirrors that at the end.
+func follow(s Sight, w Want, now time.Time) (v Verdict) {
+	for _, t := range w.Roles {
+		svc := s.Services[t.Role]
+		if svc == nil || instanceOf(svc.Spec.Selector) == w.To {
+			continue
+		}
+		v.Phase = Overriding
+		kind, reverter := Override, ""
+		if managedBy(svc, FieldManager) {
+			kind, reverter = Reassert, selectorManager(svc)
+		}
+		v.Writes = append(v.Writes, Write{Kind: kind, Role: t.Role, Name: svc.Name, Reverter: reverter, Patch: []Op{
+			{Op: "test", Path: "/metadata/uid", Value: svc.UID},
+			{Op: "test", Path: "/spec/selector", Value: svc.Spec.Selector},
+			{Op: "replace", Path: "/spec/selector/" + strings.ReplaceAll(render.LabelInstance, "/", "~1"), Value: w.To},
+		}})
+	}
+	if r := s.Control.Override; r == nil || r.Epoch != w.Epoch {
+		v.Writes = append(v.Writes, Write{Kind: Mirror, Name: ControlName(s.Names.Cluster), Record: &Record{Version: 1, Epoch: w.Epoch, To: w.To, At: now.UTC().Truncate(time.Second)}})
+	}
+	return v
+}
+
+func expectTold(t *testing.T, b *bed, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	if got := b.told(); !slices.Equal(got, want) {
+		t.Errorf("told:\n  %s\nwant:\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+func TestKeeperMovesWriterThenReaderThenMirrorsWithoutDelay(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		begun := time.Now()
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("something waited %v", took)
+		}
+		var order []string
+		for _, r := range b.made("patch", "create", "update") {
+			order = append(order, r.String())
+		}
+		// The control ConfigMap does not exist yet.
+		want := []string{"patch services pg-writer", "patch services pg-reader", "patch configmaps pg-control", "create configmaps"}
+		if !slices.Equal(order, want) {
+			t.Errorf("wrote %q, want %q", order, want)
+		}
+		c := read[corev1.ConfigMap](b.apiServer, "configmaps", "pg-control")
+		if c.Labels[render.LabelCluster] != "pg" || !strings.Contains(c.Data["override"], `"epoch":8`) {
+			t.Errorf("the mirror is %+v", c)
+		}
+		expectTold(t, b,
+			"phase overriding", "wrote override pg-writer", "wrote override pg-reader", "phase idle", "wrote mirror pg-control")
+	})
+}
+
+func TestKeeperSeesNothingBeforeItHasSeenEverythingButPods(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.obey(func(q request) error {
+			if q.Name == "pg-topology" || q.Resource == "pods" {
+				return errHangs
+			}
+			return nil
+		})
+		b.keeper.Want(wantWriter(8, "b"))
+		b.start()
+		if _, ok := b.keeper.Sight(); ok {
+			t.Error("there is a sight without the topology")
+		}
+		if n := len(b.made("patch")); n > 0 {
+			t.Errorf("%d blind writes", n)
+		}
+	})
+}
+
+func TestKeeperWithoutPodsSeesTheRest(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.obey(func(q request) error {
+			if q.Resource == "pods" {
+				return rbac(q)
+			}
+			return nil
+		})
+		b.keeper.Want(wantWriter(8, "b"))
+		b.start()
+		if s, ok := b.keeper.Sight(); !ok || s.Ready != nil || s.Receipt != 7 {
+			t.Errorf("seen %v: %+v", ok, s)
+		}
+		if b.selects(Writer) != "b" {
+			t.Error("the Writer was not moved")
+		}
+		c := b.keeper.Verdict().Conditions
+		if len(c) != 1 || c[0].Code != Forbidden || c[0].Object != "pods of example/pg" ||
+			c[0].Hint != `add to the Role: {apiGroups: [""], resources: [pods], verbs: [list, watch]}` {
+			t.Errorf("the conditions are %+v", c)
+		}
+		b.obey(nil)
+		time.Sleep(11 * time.Second) // a watch is tried again within twice the largest gap
+		synctest.Wait()
+		if s, _ := b.keeper.Sight(); s.Ready["a"] != 1 || s.Ready["b"] != 1 {
+			t.Errorf("ready are %v", s.Ready)
+		}
+		if c := b.keeper.Verdict().Conditions; len(c) > 0 {
+			t.Errorf("still: %v", c)
+		}
+	})
+}
+
+func TestKeeperTellsAMissingRightBeforeItSeesAnything(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.obey(func(q request) error {
+			if q.Name == "pg-writer" {
+				return rbac(q)
+			}
+			return nil
+		})
+		b.start()
+		v := b.keeper.Verdict()
+		if v.Phase != Blocked || len(v.Conditions) != 1 ||
+			v.Conditions[0].Hint != `add to the Role: {apiGroups: [""], resources: [services], resourceNames: [pg-writer], verbs: [get, list, watch, patch]}` {
+			t.Errorf("the verdict is %+v", v)
+		}
+	})
+}
+
+func TestKeeperInSteadyStateListsAndWritesNothing(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		b.forgetRequests()
+		time.Sleep(3 * time.Hour)
+		if got := b.made("list", "get", "patch", "create", "update"); len(got) > 0 {
+			t.Errorf("asked %v", got)
+		}
+		if n := len(b.made("watch")); n < 5*18 || n > 5*36+5 { // each of five ends after 5 to 10 minutes
+			t.Errorf("%d watches in three hours", n)
+		}
+	})
+}
+
+func TestKeeperSeesWhatHappensAfterALostWatch(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		b.cutWatches()
+		b.remove("services", "pg-reader")
+		b.steer(Writer, "a", "somebody")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		s, _ := b.keeper.Sight()
+		if b.selects(Writer) != "b" || s.Services[Reader] != nil {
+			t.Errorf("the Writer selects %s, the Reader is %v", b.selects(Writer), s.Services[Reader])
+		}
+	})
+}
+
+func TestAnswerToAWriteCountsUntilTheWatchHasIt(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		b.delayed(time.Second)
+		b.keeper.Want(wantWriter(8, "b"))
+		for range 30 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+			if s, _ := b.keeper.Sight(); instanceOf(s.Services[Writer].Spec.Selector) != "b" {
+				t.Fatal("the old selector came back")
+			}
+		}
+		if n := len(b.made("patch", "create")); n != 4 { // the mirror takes two: it had to be created
+			t.Errorf("%d writes, want 4", n)
+		}
+	})
+}
+
+func TestNothingIsWrittenWithoutHolding(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.hold(false)
+		b.start()
+		b.keeper.Want(Want{Epoch: 8, To: "a"})
+		b.edit("configmaps", "pg-topology", "x", func(*unstructured.Unstructured) {})
+		b.keeper.next = func(Sight, Want, time.Time) Verdict { return Verdict{} }
+		b.keeper.Wake()
+		synctest.Wait()
+		if v := b.keeper.Verdict(); v.Phase != Idle || len(v.Conditions) > 0 {
+			t.Errorf("nothing was due, and yet: %+v", v)
+		}
+	})
+	inBed(t, func(t *testing.T, b *bed) {
+		b.hold(false)
+		b.start()
+		b.keeper.Want(wantWriter(8, "b"))
+		time.Sleep(time.Minute)
+		v := b.keeper.Verdict()
+		if v.Phase != Blocked || len(v.Conditions) != 1 || v.Conditions[0].Code != NotHolder {
+			t.Errorf("the verdict is %+v", v)
+		}
+		if n := len(b.made("patch", "create", "update")); n > 0 {
+			t.Errorf("%d writes", n)
+		}
+		begun := time.Now()
+		b.hold(true)
+		b.keeper.Wake()
+		synctest.Wait()
+		if time.Since(begun) != 0 || b.selects(Writer) != "b" {
+			t.Error("the new holder did not write at once")
+		}
+		expectTold(t, b,
+			"phase blocked", "came not-holder cluster example/pg",
+			"phase overriding", "gone not-holder cluster example/pg",
+			"wrote override pg-writer", "wrote override pg-reader", "phase idle", "wrote mirror pg-control")
+	})
+}
+
+func TestHolderIsAskedBeforeEachWrite(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		b.afterwards(func(request) { b.hold(false) })
+		b.keeper.Want(wantWriter(8, "b"))
+		time.Sleep(time.Minute)
+		if b.selects(Writer) != "b" || b.selects(Reader) != "a" {
+			t.Errorf("Writer at %s, Reader at %s: the holder lost the Lease between them", b.selects(Writer), b.selects(Reader))
+		}
+	})
+}
+
+func TestNothingIsWrittenBeforeSomethingIsWanted(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		time.Sleep(time.Minute)
+		if n := len(b.made("patch", "create", "update")); n > 0 {
+			t.Errorf("%d writes", n)
+		}
+		if s, ok := b.keeper.Sight(); !ok || len(s.Services) != 2 {
+			t.Error("it is not seen either")
+		}
+	})
+}
+
+func TestChangedTellsOfEachChangeOfWhatIsSeen(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		changed := func() bool {
+			synctest.Wait()
+			select {
+			case <-b.keeper.Changed():
+				return true
+			default:
+				return false
+			}
+		}
+		b.start()
+		if !changed() || changed() {
+			t.Error("not told, or told twice, that everything is seen")
+		}
+		b.add("pods", pod("c-1", "c", false))
+		if changed() {
+			t.Error("a pod that is not ready changes nothing")
+		}
+		b.add("pods", pod("c-1", "c", true))
+		if !changed() {
+			t.Error("a pod became ready")
+		}
+		b.add("configmaps", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pg-control"}, Data: map[string]string{"order": `{"writer":"b"}`}})
+		if !changed() {
+			t.Error("an order came")
+		}
+		if s, _ := b.keeper.Sight(); s.Control.Order == nil || s.Control.Order.Writer != "b" || s.Ready["c"] != 1 {
+			t.Errorf("seen: %+v", s)
+		}
+		b.add("services", bedService("other", map[string]string{}))
+		time.Sleep(time.Hour)
+		if changed() {
+			t.Error("nothing of ours changed")
+		}
+	})
+}
+
+func TestSlowTellDelaysNothing(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.keeper.teller.to = func(e Event) { time.Sleep(time.Minute) }
+		b.start()
+		begun := time.Now()
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		if time.Since(begun) != 0 || b.selects(Reader) != "b" {
+			t.Error("the writes waited")
+		}
+	})
+}
+
+func TestEveryEventIsToldBeforeRunEnds(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		told := 0
+		b.keeper.teller.to = func(e Event) { time.Sleep(time.Second); told++ }
+		b.start()
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		b.stop()
+		if told != 5 {
+			t.Errorf("%d of 5 events told", told)
+		}
+	})
+}
+
+func TestNextIsAskedWithTheNewestWant(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.start()
+		b.obey(func(q request) error {
+			if q.Verb == "patch" && q.Name == "pg-writer" && strings.Contains(q.Body, `"value":"b"`) {
+				return errHangs
+			}
+			return nil
+		})
+		b.keeper.Want(wantWriter(8, "b"))
+		synctest.Wait()
+		for epoch := range 100 {
+			b.keeper.Want(wantWriter(uint64(9+epoch), fmt.Sprint("c", epoch)))
+		}
+		time.Sleep(requestTimeout + minGap)
+		synctest.Wait()
+		if got := b.selects(Writer); got != "c99" {
+			t.Errorf("the Writer selects %s", got)
+		}
+	})
+}
