@@ -83,7 +83,7 @@ func TestAPatchSelectsWhatTheCommittedBuildSelects(t *testing.T) {
 	plain := golden(t, "three-instances")
 	builder := new(build.Builder)
 	seen := map[string]int{}
-	for seed := range 40 { // a build takes long under the race detector
+	for seed := range 20 { // a build takes long under the race detector
 		p := rapid.Custom(somePlan).Example(seed)
 		for feature, has := range map[string]bool{
 			"failover": p.Action == plan.Failover,
