@@ -220,6 +220,38 @@ func TestD21APersonsOrderIsCarriedIntoGitWithItsReason(t *testing.T) {
 	})
 }
 
+func TestD20TheDebtOfAnOverrideIsSaidAgainAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		st := tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		k.change(func(s *liveStage) {
+			s.sight.Control.Override = &live.Record{Version: 1, Epoch: 2, From: "a", To: "b", At: time.Now()}
+		})
+		said := func() (n int) {
+			for _, e := range st.said {
+				if e.Kind == Hindered && strings.Contains(e.Err.Error(), "ahead of Git") {
+					n++
+				}
+			}
+			return n
+		}
+		after(14 * time.Minute)
+		if said() != 0 {
+			t.Error("said before 15 minutes")
+		}
+		after(20 * time.Minute)
+		if n := said(); n < 3 || n > 5 {
+			t.Errorf("said %d times in 20 minutes, want one every five", n)
+		}
+		k.change(func(s *liveStage) { s.sight.Control.Override = nil })
+		after(time.Minute)
+		if kinds := st.kinds(); kinds[len(kinds)-1] != Cleared {
+			t.Errorf("got %v, want the end said", kinds)
+		}
+	})
+}
+
 func TestC08PauseAndResumeFromTheCommandLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()

@@ -122,6 +122,7 @@ func (r *Reconciler) round(ctx context.Context) time.Duration {
 func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.Live.Follow(d)
 	r.tellRival()
+	r.tellDebt()
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
 	if err != nil || ctx.Err() != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 // told is what people know already, so that each thing is told once.
 type told struct {
 	standing, git   trouble
-	lease           trouble
+	lease, debt     trouble
 	doubts, decided string
 	rival           string
 	looked, window  bool

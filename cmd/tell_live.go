@@ -56,6 +56,27 @@ func wroteText(w live.Write, took time.Duration) string {
 	return text
 }
 
+// debts are the ages at which it is said that the Services are still ahead of Git.
+// Nothing but words follows from age.
+var debts = [...]time.Duration{15 * time.Minute, 2 * time.Hour}
+
+// tellDebt says that the Services have been ahead of Git for long, again and again while they are.
+func (r *Reconciler) tellDebt() {
+	s, ok := r.Live.Sight()
+	if !ok {
+		return
+	}
+	var debt error
+	if record := s.Record(); record != nil {
+		for _, d := range debts {
+			if r.Now().Sub(record.At) >= d {
+				debt = fmt.Errorf("the Services have been ahead of Git for more than %s: Git is not merged, or not applied", d)
+			}
+		}
+	}
+	r.tell(&r.told.debt, debt, Hindered, Cleared)
+}
+
 // tellRival says when this process begins or ends to be the one that acts.
 func (r *Reconciler) tellRival() {
 	r.tell(&r.told.lease, r.Live.Trouble(), Unwritten, Cleared)

@@ -86,6 +86,13 @@ func unmarshal[T any](text string, into **T) error {
 	return nil
 }
 
+// Record is the newest override record that stands on the Services or is mirrored, nil when there is none.
+func (s Sight) Record() *Record {
+	l := look{sight: s}
+	l.readRecords()
+	return l.strongest
+}
+
 // orderFor is how long an order stands that only a Service tells of: the command could not write it down.
 const orderFor = 30 * time.Minute
 
@@ -94,9 +101,7 @@ func (s Sight) Order() *Order {
 	if s.Control.Order != nil {
 		return s.Control.Order
 	}
-	l := look{sight: s}
-	l.readRecords()
-	r := l.strongest
+	r := s.Record()
 	if r == nil || r.By == "" {
 		return nil
 	}
