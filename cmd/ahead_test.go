@@ -229,6 +229,8 @@ func TestD20TheDebtOfAnOverrideIsSaidAgainAndAgain(t *testing.T) {
 			s.sight.Control.Override = &live.Record{Version: 1, Epoch: 2, From: "a", To: "b", At: time.Now()}
 		})
 		said := func() (n int) {
+			st.mu.Lock()
+			defer st.mu.Unlock()
 			for _, e := range st.said {
 				if e.Kind == Hindered && strings.Contains(e.Err.Error(), "ahead of Git") {
 					n++

@@ -195,8 +195,10 @@ func TestNext(t *testing.T) {
 			}, phase: Idle, writes: "release writer",
 		},
 		"drift outside of an override is only said": {
-			given: func(w *world) { w.edit(Reader, "kubectl-edit", func(s *corev1.Service) { delete(s.Spec.Selector, render.SlotLabel(0)) }) },
-			want:  func(w *world) Want { return w.wish("a") }, phase: Idle, hurdle: "drifted",
+			given: func(w *world) {
+				w.edit(Reader, "kubectl-edit", func(s *corev1.Service) { delete(s.Spec.Selector, render.SlotLabel(0)) })
+			},
+			want: func(w *world) Want { return w.wish("a") }, phase: Idle, hurdle: "drifted",
 		},
 		"a record that cannot be read is said, and overwritten by the next": {
 			given: func(w *world) {

@@ -68,7 +68,9 @@ func (l *look) control() string {
 	return "configmap " + l.sight.Names.Namespace + "/" + ControlName(l.sight.Names.Cluster)
 }
 
-func (l *look) cluster() string { return "cluster " + l.sight.Names.Namespace + "/" + l.sight.Names.Cluster }
+func (l *look) cluster() string {
+	return "cluster " + l.sight.Names.Namespace + "/" + l.sight.Names.Cluster
+}
 
 // tellOwner tells when the owner of a Service knows no freeze.
 func (l *look) tellOwner(role Role, svc *corev1.Service) {

@@ -19,7 +19,9 @@ const (
 )
 
 // String returns the tool's word.
-func (t Tool) String() string { return strings.Split("none,flux,argocd,helm-release,resource-set", ",")[t] }
+func (t Tool) String() string {
+	return strings.Split("none,flux,argocd,helm-release,resource-set", ",")[t]
+}
 
 // MarshalText writes the word of String.
 func (t Tool) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
