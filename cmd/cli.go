@@ -31,6 +31,7 @@ type CLI struct {
 	Patch        PatchCmd        `cmd:"" help:"Emergency: move the live Services to another writer now, ahead of Git."`
 	Release      ReleaseCmd      `cmd:"" help:"Hand the live Services back to Git."`
 	Status       StatusCmd       `cmd:"" help:"Show what is declared, observed, decided and live, and how far it got."`
+	Doctor       DoctorCmd       `cmd:"" help:"Check whether an override would work, and what would break it."`
 	Pause        PauseCmd        `cmd:"" help:"Stop every commit and every patch of a cluster; alerts go on."`
 	Resume       ResumeCmd       `cmd:"" help:"End a pause, and holds by reverts."`
 	GitopsConfig GitopsConfigCmd `cmd:"" help:"Print what Argo CD or Flux, and RBAC, need to have."`

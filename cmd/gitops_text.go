@@ -136,7 +136,7 @@ rules:
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     resourceNames: [{{q .Lease}}]
-    verbs: [get, update, patch]
+    verbs: [get, update]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     verbs: [create]

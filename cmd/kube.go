@@ -35,7 +35,10 @@ var errNoKube = errors.New("connecting to Kubernetes: there is no kubeconfig, an
 
 // connect makes the clients. Nothing is asked yet. Requests are not throttled on
 // this side: in a failover none may wait, and the loops bound themselves.
-func (f KubeFlags) connect() (kube, error) {
+func (f KubeFlags) connect() (kube, error) { return f.connectAs("") }
+
+// connectAs is connect as another user, "" for oneself.
+func (f KubeFlags) connectAs(user string) (kube, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.Kubeconfig
 	load := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.Context})
@@ -50,6 +53,7 @@ func (f KubeFlags) connect() (kube, error) {
 	if err != nil {
 		return kube{}, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
+	config.Impersonate.UserName = user
 	k, err := clientsOf(config)
 	k.Namespace, k.User = namespace, userOf(load)
 	return k, err

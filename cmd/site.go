@@ -76,7 +76,7 @@ func (f SiteFlags) reach(ctx context.Context) (site, error) {
 func (f SiteFlags) siteIn(ctx context.Context, k kube, d *declaration) (site, error) {
 	s := site{kube: k, declared: d, address: f.address(k), argo: argoNamespace}
 	if d != nil {
-		s.names = namesOf(d.Cluster)
+		s.names, s.argo = namesOf(d.Cluster), d.Cluster.Spec.GitOps.ArgoCDNamespace
 		return s, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, siteTimeout)

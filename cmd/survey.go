@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/clusters"
@@ -145,9 +146,12 @@ func (v *survey) decide() {
 	if v.seen != nil && (v.declared.Epoch > 0 || v.base != nil) {
 		v.decided, v.decideErr = v.planOn(d, e)
 	}
-	decided := plan.Plan{Action: plan.Hold, Want: v.declared}
-	if v.decided != nil {
+	decided := plan.Plan{Want: v.declared}
+	switch {
+	case v.decided != nil:
 		decided = *v.decided
+	case v.sight != nil && standing(*v.sight, v.now) != nil:
+		decided.Action = plan.Hold // nothing is known that would be better
 	}
 	v.want = wantOf(d, v.declared, headOf(v.base), decided, e)
 	if !v.fromGit {
@@ -190,6 +194,9 @@ func (l leaseView) read(ctx context.Context, k kube) holderView {
 	ctx, cancel := context.WithTimeout(ctx, siteTimeout)
 	defer cancel()
 	lease, err := k.CoordinationV1().Leases(l.namespace).Get(ctx, l.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return holderView{}
+	}
 	if err != nil {
 		return holderView{Error: fmt.Sprintf("reading lease %s/%s: %s", l.namespace, l.name, err)}
 	}

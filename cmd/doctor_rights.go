@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"context"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/live"
+)
+
+// right is one rule of the Role that gitops-config prints.
+type right struct {
+	group, resource string
+	namespace       string
+	names           []string // nil: all
+	verbs           []string
+	// without is what does not work without it; "" when nothing does.
+	without string
+}
+
+// needed are the rules of the Role, in its order.
+func (e *exam) needed() []right {
+	var services []string
+	for _, role := range []live.Role{live.Writer, live.Reader} {
+		if name, ok := e.names.Services[role]; ok {
+			services = append(services, name)
+		}
+	}
+	n := e.names.Namespace
+	return []right{
+		{"", "services", n, services, []string{"get", "list", "watch", "patch"}, ""},
+		{"", "pods", n, nil, []string{"list", "watch"}, ""},
+		{"", "configmaps", n, []string{e.names.Topology}, []string{"get", "list", "watch"}, ""},
+		{"", "configmaps", n, []string{live.ControlName(e.names.Cluster)}, []string{"get", "list", "watch", "update", "patch"}, ""},
+		{"", "configmaps", n, nil, []string{"create"}, ""},
+		{"", "events", n, nil, []string{"create", "patch"}, "reverts and the like are told in the log alone"},
+		{"coordination.k8s.io", "leases", e.lease.namespace, []string{e.lease.name}, []string{"get", "update"}, ""},
+		{"coordination.k8s.io", "leases", e.lease.namespace, nil, []string{"create"}, ""},
+	}
+}
+
+// rights asks for each rule whether whoever asks has it.
+func (e *exam) rights(ctx context.Context) {
+	for _, r := range e.needed() {
+		lacking, err := e.lacking(ctx, r)
+		switch {
+		case err != nil:
+			e.warn("rights", "", "%s: cannot be asked for: %s", r, err)
+			return
+		case len(lacking) == 0:
+			e.ok("rights", "%s", r)
+		case r.without != "":
+			e.warn("rights", "the Role of `poolwright gitops-config`", "%s: missing %s: %s", r, strings.Join(lacking, ", "), r.without)
+		default:
+			e.fail("rights", "the Role of `poolwright gitops-config`", "%s: missing %s", r, strings.Join(lacking, ", "))
+		}
+	}
+}
+
+// String is the rule for people.
+func (r right) String() string {
+	text := strings.Join(r.verbs, ", ") + " " + r.resource
+	if len(r.names) > 0 {
+		text += " " + strings.Join(r.names, ", ")
+	}
+	return text + " in namespace " + r.namespace
+}
+
+// lacking are the verbs that are missing, with the name where that differs.
+func (e *exam) lacking(ctx context.Context, r right) (found []string, err error) {
+	names := r.names
+	if names == nil {
+		names = []string{""}
+	}
+	for _, name := range names {
+		for _, verb := range r.verbs {
+			review, err := e.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+					Namespace: r.namespace, Verb: verb, Group: r.group, Resource: r.resource, Name: name,
+				}},
+			}, metav1.CreateOptions{})
+			if err != nil {
+				return nil, err
+			}
+			if !review.Status.Allowed {
+				found = append(found, strings.TrimSpace(verb+" "+name))
+			}
+		}
+	}
+	return found, nil
+}
