@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,12 +53,9 @@ func (l *look) write(w Write) {
 // say adds a condition once.
 func (l *look) say(code Code, object, detail, hint string) {
 	c := Condition{Code: code, Object: object, Detail: detail, Hint: hint}
-	for _, said := range l.verdict.Conditions {
-		if said == c {
-			return
-		}
+	if !slices.Contains(l.verdict.Conditions, c) {
+		l.verdict.Conditions = append(l.verdict.Conditions, c)
 	}
-	l.verdict.Conditions = append(l.verdict.Conditions, c)
 }
 
 func (l *look) object(role Role) string {

@@ -136,15 +136,15 @@ func (w *world) edit(role Role, manager string, change func(*corev1.Service)) {
 func own(list []metav1.ManagedFieldsEntry, manager string, at time.Time) (next []metav1.ManagedFieldsEntry) {
 	for _, m := range list {
 		if m.Manager != manager && m.Manager != FieldManager {
-			m.FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}
+			m.FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{}}`)
 			next = append(next, m)
 		}
 	}
 	if manager != FieldManager && managedIn(list, FieldManager) {
-		next = append(next, metav1.ManagedFieldsEntry{Manager: FieldManager, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{}}`)}})
+		next = append(next, metav1.ManagedFieldsEntry{Manager: FieldManager, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`)})
 	}
 	now := metav1.NewTime(at)
-	return append(next, metav1.ManagedFieldsEntry{Manager: manager, Time: &now, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:selector":{}}}`)}})
+	return append(next, metav1.ManagedFieldsEntry{Manager: manager, Time: &now, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`)})
 }
 
 func managedIn(list []metav1.ManagedFieldsEntry, manager string) bool {
