@@ -443,16 +443,23 @@ func (w *watcher) send(kind string, o *unstructured.Unstructured) {
 // Read is the next event.
 func (w *watcher) Read(into []byte) (int, error) {
 	if len(w.rest) == 0 {
+		var next frame
+		arrives := w.end
 		select {
-		case f := <-w.frames:
-			time.Sleep(time.Until(f.at))
-			w.rest = f.data
+		case next = <-w.frames:
+			arrives = time.After(time.Until(next.at))
+		case <-w.ctx.Done():
+		case <-w.cut:
+		case <-w.end:
+			return 0, io.EOF
+		}
+		select {
 		case <-w.ctx.Done():
 			return 0, w.ctx.Err()
 		case <-w.cut:
 			return 0, io.ErrUnexpectedEOF
-		case <-w.end:
-			return 0, io.EOF
+		case <-arrives:
+			w.rest = next.data
 		}
 	}
 	n := copy(into, w.rest)

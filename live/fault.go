@@ -77,7 +77,15 @@ func reason(err error) string {
 	return line(err.Error())
 }
 
-func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+// line is a text in one line, and not a long one: some answers quote the whole object.
+func line(text string) string {
+	const limit = 300
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return text
+}
 
 // writeCondition is what people should know of a write that failed.
 func writeCondition(names Names, w Write, err error) Condition {

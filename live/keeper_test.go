@@ -89,6 +89,19 @@ func (b *bed) told() (words []string) {
 	return words
 }
 
+// lastWrite is the newest event of a write.
+func (b *bed) lastWrite() Event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range slices.Backward(b.events) {
+		if e.Wrote != nil {
+			return e
+		}
+	}
+	b.t.Fatal("nothing was written")
+	return Event{}
+}
+
 func eventWords(e Event) string {
 	switch {
 	case e.Changed:

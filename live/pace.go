@@ -16,26 +16,28 @@ const (
 // pace bounds the writes to one object. The first one is made at once.
 type pace struct {
 	last, next time.Time
-	recent     []time.Time // writes of the window
+	recent     []time.Time // writes of the window, but for the failed
 	failures   int         // in a row
 }
 
 // wait is how long the next write must wait, 0 when it may be made.
 func (p *pace) wait(now time.Time) time.Duration { return max(0, p.next.Sub(now)) }
 
-// wrote counts a write that ended now. failed is false when it was made, and when the world had moved.
-func (p *pace) wrote(now time.Time, failed bool) {
-	p.last = now
+// wrote counts a write that was made now, or that found the world moved.
+func (p *pace) wrote(now time.Time) {
 	p.recent = append(p.within(now), now)
-	gap := doubled(len(p.recent) - manyTimes + 1)
-	if p.failures++; !failed {
-		p.failures = 0
-	} else {
-		d := doubled(p.failures)
-		gap = max(gap, minGap, d/2+rand.N(d/2))
-	}
-	p.next = now.Add(gap)
+	p.failures = 0
+	p.rest(now, doubled(len(p.recent)-manyTimes+1))
 }
+
+// failed counts a write that failed now. Not all who failed together try again together.
+func (p *pace) failed(now time.Time) {
+	p.failures++
+	gap := doubled(p.failures)
+	p.rest(now, max(minGap, gap/2+rand.N(gap/2)))
+}
+
+func (p *pace) rest(now time.Time, gap time.Duration) { p.last, p.next = now, now.Add(gap) }
 
 // contended reports whether the object was written so often that writing it slows down, and until when.
 func (p *pace) contended(now time.Time) (until time.Time, ok bool) {

@@ -146,17 +146,17 @@ func (k *Keeper) write(ctx context.Context, w Write) {
 	if ctx.Err() != nil {
 		return
 	}
-	switch {
-	case CodeOf(err) != 0:
+	if CodeOf(err) != 0 {
 		k.faults[object] = writeCondition(k.config.Names, w, err)
-	case err != nil: // the world has moved
-		answer = k.reread(ctx, w)
-		fallthrough
-	default:
+		k.paceOf(w).failed(now)
+	} else {
+		if err != nil { // the world has moved
+			answer = k.reread(ctx, w)
+		}
 		delete(k.faults, object)
 		k.put(w, answer)
+		k.paceOf(w).wrote(now)
 	}
-	k.paceOf(w).wrote(now, CodeOf(err) != 0)
 	k.teller.tell(Event{At: now, Wrote: &w, Took: now.Sub(start), Err: err, Record: k.Verdict().Record, Service: k.reference(object)})
 }
 
