@@ -92,7 +92,7 @@ func (f fleet) proxyConfig() string {
 	return `apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 mode: nftables
-hostnameOverride: node1
+hostnameOverride: fake1
 clientConnection: {kubeconfig: ` + f.kubeconfig("proxy") + `}
 clusterCIDR: 10.244.0.0/16
 bindAddress: 10.200.0.1
