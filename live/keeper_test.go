@@ -286,6 +286,14 @@ func TestKeeperTellsAMissingRightBeforeItSeesAnything(t *testing.T) {
 			v.Conditions[0].Hint != `add to the Role: {apiGroups: [""], resources: [services], resourceNames: [pg-writer], verbs: [get, list, watch, patch]}` {
 			t.Errorf("the verdict is %+v", v)
 		}
+		time.Sleep(time.Hour) // it is tried again, by watch and by list
+		synctest.Wait()
+		if again := b.keeper.Verdict(); again.Conditions[0] != v.Conditions[0] {
+			t.Errorf("it is said anew: %v, after %v", again.Conditions[0], v.Conditions[0])
+		}
+		if got := b.told(); len(got) != 2 {
+			t.Errorf("told %q, want the phase and the condition, once", got)
+		}
 	})
 }
 

@@ -106,9 +106,14 @@ func (s *source[T]) put(o T) {
 	})
 }
 
-// note takes whether the last try to watch succeeded.
+// note takes whether the last try to watch succeeded. A right that is missing was said with the first try:
+// the next one names another verb, and nothing has changed.
 func (s *source[T]) note(err error) {
-	s.update(func() { s.err = err })
+	s.update(func() {
+		if CodeOf(err) != Forbidden || CodeOf(s.err) != Forbidden {
+			s.err = err
+		}
+	})
 }
 
 func (s *source[T]) update(change func()) {
