@@ -18,7 +18,7 @@ func (r *Reconciler) tellLive(cluster string, e live.Event) {
 			said.Kind, said.Detail = Cleared, e.Condition.Object+": "+e.Condition.Code.String()
 		}
 	case e.Wrote != nil:
-		said.Kind, said.Detail = wroteKind(*e.Wrote), wroteText(*e.Wrote, e.Took)
+		said.Kind, said.Detail = wroteKind(*e.Wrote), wroteText(e)
 		if e.Err != nil {
 			said.Kind = Unwritten
 		}
@@ -48,10 +48,11 @@ func wroteKind(w live.Write) EventKind {
 	return 0
 }
 
-func wroteText(w live.Write, took time.Duration) string {
-	text := fmt.Sprintf("%s %s in %s", w.Kind, w.Name, took.Round(time.Millisecond/10))
+func wroteText(e live.Event) string {
+	w := e.Wrote
+	text := fmt.Sprintf("%s %s in %s", w.Kind, w.Name, e.Took.Round(time.Millisecond/10))
 	if w.Reverter != "" {
-		text += "; " + w.Reverter + " had put it back"
+		text += fmt.Sprintf("; %s had put it back, exposed for %v", w.Reverter, e.Exposed.Round(time.Millisecond))
 	}
 	return text
 }

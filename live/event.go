@@ -18,6 +18,8 @@ type Event struct {
 	Wrote *Write
 	Took  time.Duration
 	Err   error
+	// Exposed is how long the Service had been seen elsewhere when it was moved again (Kind Reassert).
+	Exposed time.Duration
 	// Condition came (Gone false), or went. One that says something else than before came again.
 	Condition *Condition
 	Gone      bool

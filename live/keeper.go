@@ -49,6 +49,8 @@ type Keeper struct {
 	seen   objects
 	paces  map[string]*pace
 	faults map[string]Condition
+	// astray is since when a Service has been seen elsewhere that had been moved.
+	astray map[Role]time.Time
 
 	mu      sync.Mutex
 	want    *Want
@@ -79,7 +81,7 @@ func New(c Config) *Keeper {
 		services: map[Role]*source[*corev1.Service]{},
 		wake:     make(chan struct{}, 1), changed: make(chan struct{}, 1),
 		teller: newTeller(c.Tell), nudger: newNudger(c),
-		paces: map[string]*pace{}, faults: map[string]Condition{},
+		paces: map[string]*pace{}, faults: map[string]Condition{}, astray: map[Role]time.Time{},
 	}
 	k.watchAll()
 	return k

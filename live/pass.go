@@ -34,6 +34,7 @@ func (k *Keeper) pass(ctx context.Context) (again time.Duration, ok bool) {
 	now := k.config.Now()
 	v := k.next(o.sight(k.config.Names), *want, now)
 	writes := v.Writes
+	k.mind(writes, now)
 	holds := k.config.Holds()
 	v, again = k.judge(v, holds, now)
 	k.publish(v)
@@ -113,6 +114,20 @@ func (k *Keeper) watchConditions() (found []Condition) {
 	return sorted(found)
 }
 
+// mind notes since when a Service is elsewhere, for as long as it is.
+func (k *Keeper) mind(writes []Write, now time.Time) {
+	for role := range k.config.Names.Services {
+		since, known := k.astray[role]
+		delete(k.astray, role)
+		if slices.ContainsFunc(writes, func(w Write) bool { return w.Kind == Reassert && w.Role == role }) {
+			if !known {
+				since = now
+			}
+			k.astray[role] = since
+		}
+	}
+}
+
 // choose returns the first write that may be made now, or how long it must wait.
 // A Service that must wait holds back what comes after it.
 func (k *Keeper) choose(writes []Write, now time.Time) (_ *Write, wait time.Duration) {
@@ -157,7 +172,11 @@ func (k *Keeper) write(ctx context.Context, w Write) {
 		k.put(w, answer)
 		k.paceOf(w).wrote(now)
 	}
-	k.teller.tell(Event{At: now, Wrote: &w, Took: now.Sub(start), Err: err, Record: k.Verdict().Record, Service: k.reference(object)})
+	e := Event{At: now, Wrote: &w, Took: now.Sub(start), Err: err, Record: k.Verdict().Record, Service: k.reference(object)}
+	if w.Kind == Reassert {
+		e.Exposed = now.Sub(k.astray[w.Role])
+	}
+	k.teller.tell(e)
 }
 
 func (k *Keeper) do(ctx context.Context, w Write) (metav1.Object, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -53,7 +54,7 @@ func publication(e Event) (kind, reason, message string) {
 	case Override:
 		return corev1.EventTypeNormal, ReasonFailoverPatched, "ahead of Git: " + e.Record.summary()
 	case Reassert:
-		return corev1.EventTypeWarning, ReasonReasserted, withHint(e.Wrote.Reverter+" put it back; it was moved again: "+e.Record.summary(), reassertHint(e.Wrote.Reverter))
+		return corev1.EventTypeWarning, ReasonReasserted, withHint(fmt.Sprintf("%s put it back; it was moved again after %v: %s", e.Wrote.Reverter, e.Exposed.Round(time.Millisecond), e.Record.summary()), reassertHint(e.Wrote.Reverter))
 	case Unfreeze:
 		return corev1.EventTypeNormal, ReasonUnfrozen, "Flux has come to the commit and may apply the Service again"
 	case Release:

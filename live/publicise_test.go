@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
@@ -13,7 +14,9 @@ import (
 func TestPublicise(t *testing.T) {
 	on := &corev1.ObjectReference{Kind: "Service", Namespace: testNamespace, Name: "pg-writer", UID: "1"}
 	r := &Record{Epoch: 8, From: "pg-1", To: "pg-2", Reason: "failover"}
-	wrote := func(w Write) Event { return Event{Wrote: &w, Record: r, Service: on} }
+	wrote := func(w Write) Event {
+		return Event{Wrote: &w, Record: r, Service: on, Exposed: 34100 * time.Microsecond}
+	}
 	came := func(c Condition) Event { return Event{Condition: &c, Service: on} }
 	for name, c := range map[string]struct {
 		event Event
@@ -24,11 +27,11 @@ func TestPublicise(t *testing.T) {
 		"unfrozen":    {wrote(Write{Kind: Unfreeze}), "Normal Unfrozen Flux has come to the commit and may apply the Service again"},
 		"03 reverted by Argo CD without the stanza": {
 			wrote(Write{Kind: Reassert, Reverter: "argocd-controller"}),
-			"Warning Reasserted argocd-controller put it back; it was moved again: writer pg-1 → pg-2 (epoch 8): failover (hint: poolwright gitops-config --argocd prints what its Application lacks)",
+			"Warning Reasserted argocd-controller put it back; it was moved again after 34ms: writer pg-1 → pg-2 (epoch 8): failover (hint: poolwright gitops-config --argocd prints what its Application lacks)",
 		},
 		"14 reverted by a person": {
 			wrote(Write{Kind: Reassert, Reverter: "kubectl-edit"}),
-			"Warning Reasserted kubectl-edit put it back; it was moved again: writer pg-1 → pg-2 (epoch 8): failover",
+			"Warning Reasserted kubectl-edit put it back; it was moved again after 34ms: writer pg-1 → pg-2 (epoch 8): failover",
 		},
 		"refused": {
 			came(Condition{Denied, "service example/pg-writer", "a policy", "ask"}), "Warning Refused denied: a policy (hint: ask)",
