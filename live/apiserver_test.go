@@ -278,7 +278,7 @@ func manage(o *unstructured.Unstructured, manager string) {
 	}
 	o.SetManagedFields(append(list, metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:selector":{}}}`)},
+		FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:selector":{}}}`),
 	}))
 }
 

@@ -165,9 +165,9 @@ func TestServerGone(t *testing.T) {
 	for name, fault := range map[string]error{"refuses": errRefused, "hangs": errHangs} {
 		t.Run(name, func(t *testing.T) {
 			inRivalry(t, func(t *testing.T, a *apiServer) {
-				one, two := newRival(a, "one"), rival{}
+				one := newRival(a, "one")
 				one.wentTo(t)
-				two = newRival(a, "two")
+				two := newRival(a, "two")
 				time.Sleep(30 * time.Second)
 				a.obey(func(request) error { return fault })
 				begun := time.Now()

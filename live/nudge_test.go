@@ -53,17 +53,20 @@ func TestNudge(t *testing.T) {
 		patch string
 	}{
 		"Flux, for a new commit: the source": {
-			Nudge{flux, "abc"}, kustomization("GitRepository", ""),
+			Nudge{flux, "abc"},
+			kustomization("GitRepository", ""),
 			[]string{"get kustomizations pools", "patch gitrepositories fleet"},
 			`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":"2000-01-01T00:00:00Z"}}}`,
 		},
 		"Flux, from a registry": {
-			Nudge{flux, "abc"}, kustomization("OCIRepository", testNamespace),
+			Nudge{flux, "abc"},
+			kustomization("OCIRepository", testNamespace),
 			[]string{"get kustomizations pools", "patch ocirepositories fleet"},
 			`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":"2000-01-01T00:00:00Z"}}}`,
 		},
 		"Flux, after the freeze: the Kustomization": {
-			Nudge{flux, "abc unfrozen"}, kustomization("GitRepository", ""),
+			Nudge{flux, "abc unfrozen"},
+			kustomization("GitRepository", ""),
 			[]string{"patch kustomizations pools"},
 			`{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":"2000-01-01T00:00:00Z"}}}`,
 		},
@@ -74,7 +77,9 @@ func TestNudge(t *testing.T) {
 			Nudge{Owner{Flux, testNamespace, "other"}, "abc"}, kustomization("GitRepository", ""), []string{"get kustomizations other"}, "",
 		},
 		"Argo CD": {
-			Nudge{Owner{Tool: ArgoCD, Name: "pools"}, "abc"}, nil, []string{"patch applications pools"},
+			Nudge{Owner{Tool: ArgoCD, Name: "pools"}, "abc"},
+			nil,
+			[]string{"patch applications pools"},
 			`{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"normal"}}}`,
 		},
 		"a HelmRelease": {Nudge{Owner{HelmRelease, testNamespace, "pools"}, "abc"}, nil, nil, ""},
