@@ -147,7 +147,7 @@ func (s set) ensure(root, dir string) error {
 }
 
 func (s set) buildInto(module, dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "manifests"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, manifests), 0o755); err != nil {
 		return err
 	}
 	flags, err := s.linkerFlags(module)
@@ -163,7 +163,7 @@ func (s set) buildInto(module, dir string) error {
 		if err != nil {
 			return err
 		}
-		if err := copyInto(filepath.Join(dir, "manifests"), filepath.Join(strings.TrimSpace(string(from)), m[1])); err != nil {
+		if err := copyInto(filepath.Join(dir, manifests), filepath.Join(strings.TrimSpace(string(from)), m[1])); err != nil {
 			return fmt.Errorf("copying the manifests of %s: %w", m[0], err)
 		}
 	}

@@ -133,7 +133,7 @@ func (w *world) upArgo(ctx context.Context) error {
 // establish creates a namespace and the custom resource definitions of the
 // manifests, and waits until the API server serves them.
 func (w *world) establish(ctx context.Context, namespace, pattern string) error {
-	files, err := filepath.Glob(w.path("manifests", pattern))
+	files, err := filepath.Glob(w.path(manifests, pattern))
 	if err != nil || len(files) == 0 {
 		return errors.Join(err, fmt.Errorf("no manifest is like %s", pattern))
 	}

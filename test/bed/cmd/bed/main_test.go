@@ -2,7 +2,10 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,6 +63,43 @@ func TestParseControl(t *testing.T) {
 		}
 		if err != nil || got != want {
 			t.Errorf("parseControl(%q) = %q, %v; want %q", args, got, err, want)
+		}
+	}
+}
+
+func TestWorldHasTheFilesOfItsSets(t *testing.T) {
+	set, dir := t.TempDir(), filepath.Join(t.TempDir(), "d")
+	write(t, filepath.Join(set, "kubectl"), "a binary")
+	write(t, filepath.Join(set, manifests, "crd.yaml"), "a manifest")
+	got, err := prepare(dir, []string{set})
+	if err != nil || got != dir {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for file, want := range map[string]string{"bin/kubectl": "a binary", "manifests/crd.yaml": "a manifest"} {
+		if content, err := os.ReadFile(filepath.Join(dir, file)); string(content) != want {
+			t.Errorf("%s is %q, %v; want %q", file, content, err, want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "bin", "bed")); err != nil {
+		t.Error(err)
+	}
+	write(t, filepath.Join(dir, "etcd", "member"), "")
+	for _, wrong := range []string{dir, "/run/d"} {
+		if _, err := prepare(wrong, nil); err == nil {
+			t.Errorf("%s: no error", wrong)
+		}
+	}
+}
+
+func TestEnvironmentInside(t *testing.T) {
+	t.Setenv("PATH", "/usr/bin")
+	t.Setenv("KUBECONFIG", "/mine")
+	env := inside("/d")
+	for _, want := range []string{"BED_DIR=/d", "KUBECONFIG=/d/admin.kubeconfig", "PATH=/d/bin:/usr/bin:/usr/sbin:/sbin"} {
+		name, _, _ := strings.Cut(want, "=")
+		of := func(entry string) bool { return strings.HasPrefix(entry, name+"=") }
+		if i := slices.IndexFunc(env, of); i < 0 || env[i] != want || slices.ContainsFunc(env[i+1:], of) {
+			t.Errorf("the environment is %q, want %s in it, and no other", env, want)
 		}
 	}
 }

@@ -13,6 +13,10 @@ import (
 	"syscall"
 )
 
+// manifests is the directory of a set, and of a world, that has what is applied
+// to the API server before the parts of the set can start.
+const manifests = "manifests"
+
 // run makes a world, waits for its end and gives its exit code.
 func run(o options) (int, error) {
 	if os.Getuid() != 0 {
@@ -53,7 +57,7 @@ func prepare(dir string, sets []string) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); err == nil {
 		return "", fmt.Errorf("%s has had a world already", dir)
 	}
-	for _, sub := range []string{"bin", "log", "pki", "manifests", "git"} {
+	for _, sub := range []string{"bin", manifests, "log", "pki", "git"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return "", err
 		}
@@ -65,27 +69,33 @@ func prepare(dir string, sets []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	links := [][2]string{{self, "bin/bed"}}
-	for _, set := range sets {
-		for _, sub := range []string{"", "manifests"} {
-			found, err := os.ReadDir(filepath.Join(set, sub))
-			if err != nil {
-				return "", err
-			}
-			for _, entry := range found {
-				if entry.Type().IsRegular() {
-					target := filepath.Join(map[string]string{"": "bin"}[sub]+sub, entry.Name())
-					links = append(links, [2]string{filepath.Join(set, sub, entry.Name()), target})
-				}
-			}
-		}
+	if err := os.Symlink(self, filepath.Join(dir, "bin", "bed")); err != nil {
+		return "", err
 	}
-	for _, link := range links {
-		if err := os.Symlink(link[0], filepath.Join(dir, link[1])); err != nil {
+	for _, set := range sets {
+		err := errors.Join(link(set, filepath.Join(dir, "bin")), link(filepath.Join(set, manifests), filepath.Join(dir, manifests)))
+		if err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// link links the files of one directory into another.
+func link(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // live starts PID 1 of the world and waits for it. The world is stopped by the

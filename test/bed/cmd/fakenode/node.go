@@ -21,12 +21,11 @@ const (
 // heartbeats keep the node registered and Ready. The first comes at once and is
 // tried again every 100 ms: the lease's namespace may not be there yet.
 func heartbeats(ctx context.Context, client kubernetes.Interface) {
-	for pause := 10 * time.Second; ; {
+	for {
+		pause := 10 * time.Second
 		if err := heartbeat(ctx, client); err != nil {
 			log.Print("heartbeat: ", err)
 			pause = 100 * time.Millisecond
-		} else {
-			pause = 10 * time.Second
 		}
 		select {
 		case <-ctx.Done():
