@@ -266,7 +266,9 @@ func (a *apiServer) patched(r *http.Request, q request, old *unstructured.Unstru
 		a.t.Errorf("unknown patch type %s", kind)
 	}
 	o := a.decode(string(doc))
-	manage(o, r.URL.Query().Get("fieldManager"))
+	if !strings.Contains(q.Body, `"/metadata/managedFields"`) { // who says who the managers are is not added to them
+		manage(o, r.URL.Query().Get("fieldManager"))
+	}
 	return o, nil
 }
 

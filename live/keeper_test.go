@@ -351,11 +351,9 @@ func TestAnswerToAWriteCountsUntilTheWatchHasIt(t *testing.T) {
 func TestNothingIsWrittenWithoutHolding(t *testing.T) {
 	inBed(t, func(t *testing.T, b *bed) {
 		b.hold(false)
+		b.keeper.next = func(Sight, Want, time.Time) Verdict { return Verdict{} }
 		b.start()
 		b.keeper.Want(Want{Epoch: 8, To: "a"})
-		b.edit("configmaps", "pg-topology", "x", func(*unstructured.Unstructured) {})
-		b.keeper.next = func(Sight, Want, time.Time) Verdict { return Verdict{} }
-		b.keeper.Wake()
 		synctest.Wait()
 		if v := b.keeper.Verdict(); v.Phase != Idle || len(v.Conditions) > 0 {
 			t.Errorf("nothing was due, and yet: %+v", v)
