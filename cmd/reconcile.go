@@ -179,6 +179,9 @@ func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	var decided plan.Plan
 	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	r.lead(d, saw.Declared.State, headOf(r.git.base), decided)
+	if decided.Action == plan.Failover {
+		r.tellPlan(decided) // when it is decided, and not when it is drawn
+	}
 	r.hurry(d, decided)
 	now := settled{d.Spec, r.git.base}
 	if decided.Action == plan.Hold || decided.Action == plan.Keep && r.quiet == now || !r.mayPublish() {
