@@ -1,0 +1,174 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/test/driver"
+)
+
+// pairs is how many Leases change hands at the same time: to wait for the end of one takes 15 s.
+const pairs = 5
+
+// benchTakeovers measures how long a Lease has no holder that lives: from the signal to the watch's event of the other's name in it.
+func benchTakeovers(t *testing.T, r *report, n int) {
+	c := bootstrap(t, flux{})
+	c.p.Stop()
+	c.grant(fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: bench, namespace: %[1]s}
+rules: [{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: bench, namespace: %[1]s}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: bench}
+subjects: [{kind: ServiceAccount, name: poolwright, namespace: %[1]s}]
+`, c.ns))
+	c.kubeconfig = c.direct()
+	asked := &figure{what: "Lease: SIGTERM of the holder → the other holds it", target: 3 * time.Second}
+	killed := &figure{what: "Lease: kill -9 of the holder → the other holds it"}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for i := range pairs {
+		p := c.newPair("bench-" + strconv.Itoa(i))
+		rounds := (n + pairs - 1) / pairs
+		all.Go(func() {
+			for range rounds {
+				d, k := p.takeover((*driver.Process).Stop), p.takeover((*driver.Process).Kill)
+				mu.Lock()
+				asked.add(d)
+				killed.add(k)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	r.add(asked, killed)
+}
+
+// pair is two processes with one Lease.
+type pair struct {
+	c               *cluster
+	lease           string
+	holder, standby *driver.Process
+
+	mu   sync.Mutex
+	name string
+	at   time.Time
+	news chan struct{}
+}
+
+func (c *cluster) newPair(lease string) *pair {
+	c.t.Helper()
+	p := &pair{c: c, lease: lease, news: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.t.Cleanup(cancel)
+	go p.watch(ctx)
+	p.holder = p.start("leading")
+	p.standby = p.start("standby")
+	return p
+}
+
+// start begins a process and waits until it says what it is.
+func (p *pair) start(word string) *driver.Process {
+	process := driver.Start(p.c.t, "run", "-f", p.c.file, "--kubeconfig", p.c.kubeconfig, "--lease", p.lease)
+	process.AwaitLine("msg=" + word)
+	return process
+}
+
+func (p *pair) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		w, err := p.c.client.CoordinationV1().Leases(p.c.ns).Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + p.lease})
+		if err != nil {
+			continue
+		}
+		for e := range w.ResultChan() {
+			if l, ok := e.Object.(*coordinationv1.Lease); ok && l.Spec.HolderIdentity != nil {
+				p.see(*l.Spec.HolderIdentity)
+			}
+		}
+	}
+}
+
+func (p *pair) see(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if name != p.name {
+		p.name, p.at = name, time.Now()
+	}
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pair) seen() (string, time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.name, p.at
+}
+
+// takeover ends the holder, and returns how long it was until the other held the Lease.
+func (p *pair) takeover(end func(*driver.Process)) time.Duration {
+	before, _ := p.seen()
+	began := time.Now()
+	end(p.holder)
+	late := time.NewTimer(driver.Patience)
+	defer late.Stop()
+	for {
+		if name, at := p.seen(); name != "" && name != before {
+			p.holder = p.standby
+			p.standby = p.start("standby")
+			return at.Sub(began)
+		}
+		select {
+		case <-p.news:
+		case <-late.C:
+			p.c.t.Errorf("nobody takes lease %s", p.lease)
+			return driver.Patience
+		}
+	}
+}
+
+// request is a line of the API server's audit log.
+type request struct {
+	AuditID                  string
+	Verb                     string
+	RequestReceivedTimestamp time.Time
+	User                     struct{ Username string }
+	ObjectRef                struct{ Resource, Namespace, Name, Subresource string }
+}
+
+// asked are the requests of a user that came in a time.
+func (w world) asked(t testing.TB, user string, from, to time.Time) (found []request) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(w.dir, "audit.log"))
+	check(t, err)
+	defer f.Close()
+	lines, known := bufio.NewScanner(f), map[string]bool{}
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r request
+		check(t, json.Unmarshal(lines.Bytes(), &r))
+		if r.User.Username == user && r.RequestReceivedTimestamp.After(from) && r.RequestReceivedTimestamp.Before(to) && !known[r.AuditID] {
+			known[r.AuditID] = true
+			found = append(found, r)
+		}
+	}
+	check(t, lines.Err())
+	return found
+}

@@ -1,0 +1,86 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// smokeRounds are enough to see that the benchmark works; `make bench-live` sets BENCH_ROUNDS.
+const smokeRounds = 3
+
+// TestBenchLive measures what a failover takes, on real parts: PostgreSQL, API server, EndpointSlice controller, Flux and Argo CD. poolwright
+// reaches the API server directly, and not through the gate of the other tests. Times are taken on the one clock of this machine:
+//
+//   - the role change is visible in the database not before the last answer "in recovery" of a poll every millisecond;
+//   - decided is the time of poolwright's log line;
+//   - patched, served and handed back are when the events of this test's own watches arrive, so that they contain the way to here;
+//   - committed is when git's server has carried out the push.
+//
+// All the while a sampler reads the Writer's EndpointSlices as fast as one reader can, and is part of the load.
+func TestBenchLive(t *testing.T) {
+	n := smokeRounds
+	if text := os.Getenv("BENCH_ROUNDS"); text != "" {
+		var err error
+		n, err = strconv.Atoi(text)
+		check(t, err)
+	}
+	r := newReport()
+	t.Run("flux", func(t *testing.T) { benchFailovers(t, r, n) })
+	t.Run("argo", func(t *testing.T) { benchReverts(t, r, n) })
+	t.Run("lease", func(t *testing.T) { benchTakeovers(t, r, n) })
+	r.write(os.Stdout)
+	if n == smokeRounds { // on a machine that does other things meanwhile
+		return
+	}
+	for _, what := range r.missed {
+		t.Errorf("%s misses its target", what)
+	}
+}
+
+// benchReverts measures how long Argo CD without the stanza has the Writer Service at the old instance: from the watch's event of the revert
+// to its event of poolwright's patch. Commits of somebody else make Argo CD sync, and so begin its self-heal anew, but not so often that poolwright slows down.
+func benchReverts(t *testing.T, r *report, n int) {
+	c := bootstrapArgo(t, argo{webhook: true})
+	c.p.Stop()
+	c.kubeconfig = c.direct()
+	c.restart()
+	c.holdPushes()
+	c.failover("b")
+	c.awaitOverride("b")
+	again := &figure{what: "Argo CD without the stanza: put back → moved again, on the wire", target: 200 * time.Millisecond}
+	for i := 0; len(now(c.stage, c.exposures)) < n; i++ {
+		c.awaitLull()
+		text := "note " + strconv.Itoa(i)
+		c.someone(text, "clusters/story/custom/note.yaml", note("note", text))
+		c.tool.look(c)
+		c.awaitNote(text)
+	}
+	c.awaitReverts(n)
+	for _, e := range now(c.stage, c.exposures) {
+		again.add(e.lasted)
+	}
+	r.add(again)
+	c.p.Stop()
+}
+
+// awaitLull waits until the Writer Service was put back less than five times within a minute: poolwright slows down after ten, and
+// each commit brings up to four.
+func (c *cluster) awaitLull() {
+	c.t.Helper()
+	for {
+		var recent []time.Time
+		for _, p := range now(c.stage, func() []sighting { return c.past }) {
+			if p.object == "service/story-writer" && p.service.manager != "" && p.service.instance() == "a" && time.Since(p.at) < time.Minute {
+				recent = append(recent, p.at)
+			}
+		}
+		if len(recent) < 5 {
+			return
+		}
+		<-time.After(time.Until(recent[len(recent)-5].Add(time.Minute)))
+	}
+}
