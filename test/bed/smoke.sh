@@ -61,7 +61,7 @@ app() {
 }
 
 commit() { # REPOSITORY: all of it, pushed
-	git -C "$1" init --quiet --initial-branch=main
+	[ -d "$1/.git" ] || git -C "$1" init --quiet --initial-branch=main
 	git -C "$1" add .
 	git -C "$1" -c user.name=smoke -c user.email=smoke@example.com commit --quiet --message=change
 	git -C "$1" push --quiet "http://127.0.0.1:3000/$1.git" main

@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// readyTimeout is how long a part may take until it answers.
-const readyTimeout = 2 * time.Minute
+const (
+	// readyTimeout is how long a part may take until it answers.
+	readyTimeout = 5 * time.Minute
+	// enough: a part that ended so often before it answered never will.
+	enough = 5
+)
 
 // spec says what a part is.
 type spec struct {
@@ -33,6 +37,7 @@ type part struct {
 	cmd    *exec.Cmd     // nil when down
 	ended  chan struct{} // closed when cmd has ended
 	wanted bool
+	ends   int // how often it ended by itself since it was started
 }
 
 func newPart(s spec, dir string) *part {
@@ -42,7 +47,7 @@ func newPart(s spec, dir string) *part {
 // start launches the part, if it is down, and waits until it answers.
 func (p *part) start(ctx context.Context) error {
 	p.mu.Lock()
-	p.wanted = true
+	p.wanted, p.ends = true, 0
 	err := p.launch()
 	p.mu.Unlock()
 	if err != nil {
@@ -79,6 +84,7 @@ func (p *part) watch(cmd *exec.Cmd, ended chan struct{}) {
 	p.mu.Lock()
 	p.cmd = nil
 	close(ended)
+	p.ends++
 	wanted := p.wanted
 	p.mu.Unlock()
 	if !wanted {
@@ -126,11 +132,20 @@ func (p *part) signal(s syscall.Signal) error {
 
 func ends(s syscall.Signal) bool { return s != syscall.SIGSTOP && s != syscall.SIGCONT }
 
-// awaitReady asks every 20 ms.
+// awaitReady asks every 20 ms. It gives up on a part that ends again and again.
 func (p *part) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := await(ctx, p.ready); err != nil {
+	err := await(ctx, func(ctx context.Context) error {
+		err := p.ready(ctx)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err != nil && p.ends >= enough {
+			cancel()
+		}
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("waiting for %s (its log: %s): %w", p.name, p.log, err)
 	}
 	return nil

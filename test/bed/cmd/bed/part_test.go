@@ -127,3 +127,11 @@ func TestPKI(t *testing.T) {
 		}
 	}
 }
+
+func TestPartThatEndsAgainAndAgainIsGivenUp(t *testing.T) {
+	p := sleeper(t)
+	p.ends = enough
+	if err := p.awaitReady(t.Context()); err == nil {
+		t.Error("no error")
+	}
+}

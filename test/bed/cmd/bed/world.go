@@ -57,7 +57,7 @@ func prepare(dir string, sets []string) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, "etcd")); err == nil {
 		return "", fmt.Errorf("%s has had a world already", dir)
 	}
-	for _, sub := range []string{"bin", manifests, "log", "pki", "git"} {
+	for _, sub := range []string{"bin", manifests, "log", "pki", "git", "flux"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o755); err != nil {
 			return "", err
 		}
