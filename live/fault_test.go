@@ -237,7 +237,14 @@ func TestUnreachableIsSaidOnce(t *testing.T) {
 		b.start()
 		b.keeper.Want(wantWriter(8, "b"))
 		synctest.Wait()
-		b.obey(func(request) error { return errRefused })
+		b.obey(func(q request) error {
+			if q.Verb == "patch" {
+				return errHangs
+			}
+			return errRefused
+		})
+		b.steer(Writer, "a", "somebody")
+		synctest.Wait()
 		b.cutWatches()
 		time.Sleep(time.Minute)
 		synctest.Wait()

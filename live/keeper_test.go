@@ -385,6 +385,21 @@ func TestNothingIsWrittenWithoutHolding(t *testing.T) {
 	})
 }
 
+func TestHoldingIsNoticedWithoutBeingTold(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		b.hold(false)
+		b.start()
+		b.keeper.Want(wantWriter(8, "b"))
+		time.Sleep(time.Minute)
+		b.hold(true)
+		time.Sleep(holdCheck)
+		synctest.Wait()
+		if b.selects(Writer) != "b" {
+			t.Error("it was not noticed")
+		}
+	})
+}
+
 func TestHolderIsAskedBeforeEachWrite(t *testing.T) {
 	inBed(t, func(t *testing.T, b *bed) {
 		b.start()
