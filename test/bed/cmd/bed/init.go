@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -26,7 +27,7 @@ func initWorld(o options) (int, error) {
 	if os.Getpid() != 1 {
 		return 2, fmt.Errorf("%w: %s is for bed itself", errUsage, pidOne)
 	}
-	if err := errors.Join(ownMounts(), ownNetwork(), syscall.Sethostname([]byte("bed"))); err != nil {
+	if err := errors.Join(ownMounts(), ownNames(o.dir), ownNetwork()); err != nil {
 		return 1, fmt.Errorf("setting up the world: %w", err)
 	}
 	child, err := syscall.ForkExec("/proc/self/exe", append([]string{"bed", driver}, o.arguments()...), &syscall.ProcAttr{
@@ -63,6 +64,31 @@ func ownMounts() error {
 		}
 	}
 	return os.MkdirAll("/run/lock", 0o755)
+}
+
+// ownNames lets nothing ask a name server that cannot be reached: git asks for the
+// name of its host when it writes a reflog, and would wait 6 s for it each time.
+func ownNames(dir string) error {
+	const hostname = "bed"
+	if err := syscall.Sethostname([]byte(hostname)); err != nil {
+		return fmt.Errorf("naming the host: %w", err)
+	}
+	for file, content := range map[string]string{
+		"/etc/hosts":       "127.0.0.1 localhost " + hostname + "\n::1 localhost\n",
+		"/etc/resolv.conf": "nameserver 127.0.0.1\n", // refuses at once
+	} {
+		own := filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(own, []byte(content), 0o644); err != nil {
+			return err
+		}
+		if _, err := os.Stat(file); err != nil {
+			continue // a link into /run, which leads nowhere in here; that is as good
+		}
+		if err := syscall.Mount(own, file, "", syscall.MS_BIND, ""); err != nil {
+			return fmt.Errorf("mounting %s: %w", file, err)
+		}
+	}
+	return nil
 }
 
 func ownNetwork() error {

@@ -98,9 +98,12 @@ func (c *container) layer() (root string, err error) {
 	if err := syscall.Mount("overlay", root, "overlay", 0, "lowerdir=/,upperdir="+upper+",workdir="+work); err != nil {
 		return "", fmt.Errorf("mounting the root: %w", err)
 	}
-	for _, dir := range []string{"/proc", "/dev", "/sys"} {
-		if err := syscall.Mount(dir, root+dir, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
-			return "", fmt.Errorf("mounting %s: %w", dir, err)
+	for _, path := range []string{"/proc", "/dev", "/sys", "/etc/hosts", "/etc/resolv.conf"} {
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		if err := syscall.Mount(path, root+path, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+			return "", fmt.Errorf("mounting %s: %w", path, err)
 		}
 	}
 	for _, dir := range []string{"/run", "/tmp"} {
