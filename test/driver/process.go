@@ -77,7 +77,7 @@ func Start(t testing.TB, args ...string) *Process {
 func command(args ...string) *exec.Cmd {
 	c := exec.CommandContext(context.Background(), os.Args[0], args...)
 	c.Env = append(os.Environ(), asBinary+"=1", "GORACE=halt_on_error=1 atexit_sleep_ms=0", "KUBECONFIG=",
-		"PGUSER="+pgcluster.User, "PGPASSWORD="+pgcluster.Password)
+		"PGUSER="+pgcluster.User, "PGPASSWORD="+pgcluster.Password, "PGSSLMODE=disable")
 	return c
 }
 
@@ -162,4 +162,14 @@ func Once(t testing.TB, args ...string) (stdout, stderr string, code int) {
 		t.Fatal(fmt.Errorf("running poolwright: %w", err))
 	}
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
+}
+
+// Alive reports whether the process has not ended yet.
+func (p *Process) Alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
 }

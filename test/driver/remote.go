@@ -53,6 +53,14 @@ func (r *Remote) After(f func()) {
 	})
 }
 
+// Down cuts every connection off without an answer, until Up.
+func (r *Remote) Down() {
+	r.Server.Intercept(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+}
+
+// Up ends Down.
+func (r *Remote) Up() { r.Server.Intercept(nil) }
+
 // IsPush reports whether a request sends a pack.
 func IsPush(q *http.Request) bool {
 	return q.Method == http.MethodPost && strings.HasSuffix(q.URL.Path, "git-receive-pack")

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // awaitRest waits until Git's epoch is applied and nothing is ahead of it: the writer stands alone behind its Service,
@@ -77,4 +79,12 @@ func (c *cluster) awaitEvent(role, reason string, parts ...string) {
 		}
 		return false
 	})
+}
+
+// awaitHandedBackAtHead is awaitHandedBack at the epoch that main has.
+func (c *cluster) awaitHandedBackAtHead(writer string) {
+	c.t.Helper()
+	epoch, err := strconv.Atoi(driver.YAMLValue(c.git.File("main", "topology.yaml"), "epoch"))
+	check(c.t, err)
+	c.awaitHandedBack(writer, epoch)
 }

@@ -11,15 +11,19 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
+	"github.com/poolwright/poolwright/gitsync/gitserver"
 	"github.com/poolwright/poolwright/test/driver"
 	"github.com/poolwright/poolwright/test/pgcluster"
 )
@@ -209,3 +213,41 @@ func (c *cluster) kubectl(args ...string) string {
 
 // object is how poolwright's messages name a role's Service.
 func (c *cluster) object(role string) string { return fmt.Sprintf("service %s/story-%s", c.ns, role) }
+
+// as is a client that is taken for a user.
+func (c *cluster) as(user string) kubernetes.Interface {
+	c.t.Helper()
+	config := rest.CopyConfig(c.config)
+	config.Impersonate.UserName = user
+	client, err := kubernetes.NewForConfig(config)
+	check(c.t, err)
+	return client
+}
+
+// foreign is a commit of somebody else's on main.
+func (c *cluster) foreign(message, path, text string) {
+	c.t.Helper()
+	c.commitOn("main", message, path, text)
+}
+
+func (c *cluster) commitOn(branch, message, path, text string) {
+	c.t.Helper()
+	// What is in the repository already ends in a newline, which git show as it is used here drops.
+	_, err := c.git.Commit(branch, message, map[string]*gitserver.File{path: gitserver.Text(strings.TrimRight(text, "\n") + "\n")})
+	check(c.t, err)
+}
+
+// eventually asks until something is so that no watch tells.
+func (c *cluster) eventually(what string, so func() bool) {
+	c.t.Helper()
+	late, again := time.NewTimer(driver.Patience), time.NewTicker(50*time.Millisecond)
+	defer late.Stop()
+	defer again.Stop()
+	for !so() {
+		select {
+		case <-again.C:
+		case <-late.C:
+			c.t.Fatalf("waiting for %s\n%s", what, c.describe())
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -64,7 +65,9 @@ func newGate(t testing.TB, w world) *gate {
 		FlushInterval: -1,
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
-	g.Server = httptest.NewTLSServer(g) // client-go keeps its token to itself without TLS
+	g.Server = httptest.NewUnstartedServer(g)
+	g.Config.ErrorLog = log.New(io.Discard, "", 0) // a process that is killed leaves broken handshakes
+	g.StartTLS()                                   // client-go keeps its token to itself without TLS
 	t.Cleanup(func() { g.close(); g.Close() })
 	return g
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,14 +56,14 @@ func (w world) run(t testing.TB, input, name string, args ...string) string {
 	return string(out)
 }
 
-// down stops parts of the world, all at once, and returns what starts them again. It also does when the test ends.
+// down stops parts of the world and returns what starts them again, the last one first; the test's end does, too.
 func (w world) down(t testing.TB, parts ...string) (up func()) {
 	t.Helper()
 	for _, p := range parts {
 		w.run(t, "", "bed", "ctl", "stop", p)
 	}
 	up = sync.OnceFunc(func() {
-		for _, p := range parts {
+		for _, p := range slices.Backward(parts) {
 			w.run(t, "", "bed", "ctl", "start", p)
 		}
 	})

@@ -43,6 +43,8 @@ func (f flux) begin(c *cluster) {
 	c.t.Helper()
 	if f.branch == "" {
 		f.branch = "main"
+	} else {
+		c.git.MustGit("update-ref", "refs/heads/"+f.branch, "main")
 	}
 	c.make(gitRepositories, fmt.Sprintf(`
 apiVersion: source.toolkit.fluxcd.io/v1

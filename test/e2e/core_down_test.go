@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCore33APIServerDown: it does not answer in a failover. The commit goes out alone; the Services follow when it is back.
+// Not in parallel: everybody uses it.
+func TestCore33APIServerDown(t *testing.T) {
+	c := bootstrap(t, hands{})
+	up := c.down(t, "apiserver")
+	c.failover("b")
+	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
+	c.p.AwaitLine("hindered", "api server: unreachable", "hint: Git goes on alone")
+	up()
+	c.awaitOverride("b")
+	c.p.AwaitLine("cleared", "api server: unreachable")
+	c.apply("main", "--server-side", "--force-conflicts")
+	c.awaitHandedBack("b", 2)
+	c.wantNeverTwo()
+	c.p.Stop()
+}
+
+// TestCoreControlPlaneRestarts: etcd and the API server are killed in the middle of an override, and another failover comes
+// while they are away. Not in parallel.
+func TestCoreControlPlaneRestarts(t *testing.T) {
+	c := bootstrap(t, hands{})
+	c.failover("b")
+	c.awaitOverride("b")
+	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
+	up := c.down(t, "apiserver", "etcd")
+	c.pg.Rejoin("a")
+	c.failover("c")
+	c.git.Await("writer b → c", func() bool { return strings.Contains(strings.Join(c.git.Subjects(), "\n"), "writer b → c") })
+	up()
+	c.awaitOverride("c")
+	c.apply("main", "--server-side", "--force-conflicts")
+	c.awaitHandedBackAtHead("c")
+	c.p.Stop()
+	c.git.WantSoundHistory()
+}
+
+// TestCore07D20GitDown: the Git server is away for the whole failover and after. The override holds and its age is told; when
+// the server is back the commit says what is live.
+func TestCore07D20GitDown(t *testing.T) {
+	t.Parallel()
+	c := bootstrap(t, hands{})
+	c.git.Down()
+	c.failover("b")
+	c.awaitOverride("b")
+	c.awaitServing("b")
+	c.p.AwaitLine("git-failed")
+	out, said, code := c.once("status", "-f", c.file, "--lease-namespace", c.ns, "--exit-code")
+	if code != 1 || !strings.Contains(out, "live ahead of Git since") || !strings.Contains(out, "a → b") {
+		t.Errorf("status: exit code %d\n%s%s", code, out, said)
+	}
+	c.p.AwaitLine("hindered", "ahead-of-git", "a → b")
+	c.wantWriters("a by kubectl-client-side-apply", "b by "+fieldManager)
+	c.git.Up()
+	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
+	c.wantAsInGit()
+	known := c.p.Text()
+	c.apply("main", "--server-side", "--force-conflicts")
+	c.awaitHandedBack("b", 2)
+	c.p.AwaitLineAfter(known, "cleared", "ahead-of-git")
+	out, said, code = c.once("status", "-f", c.file, "--lease-namespace", c.ns, "--exit-code")
+	if strings.Contains(out, "ahead of Git") {
+		t.Errorf("status after the hand-back: exit code %d\n%s%s", code, out, said)
+	}
+}
