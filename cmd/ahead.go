@@ -60,6 +60,17 @@ func (e evidence) fromKubernetes(s live.Sight, ok bool) evidence {
 	return e
 }
 
+// knownEpoch is that of the override that stands, 0 when there is none or none can be seen.
+func knownEpoch(s live.Sight, ok bool) uint64 {
+	if !ok {
+		return 0
+	}
+	if r := s.Record(); r != nil {
+		return r.Epoch
+	}
+	return 0
+}
+
 // readyMembers is never nil where pods can be seen: nobody is ready then, which is not the same as not knowing.
 func readyMembers(s live.Sight) map[string]int {
 	if s.Ready == nil {
@@ -76,7 +87,7 @@ func (r *Reconciler) lead(d declaration, declared plan.State, head string, decid
 // wantOf is a decision as the live side needs it. With nothing declared there is
 // nothing to keep but what a record says.
 func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, e evidence) live.Want {
-	w := live.Want{Hold: true, Paused: pausedText(d, e)}
+	w := live.Want{Hold: true, Known: e.Known, Paused: pausedText(d, e)}
 	if declared.Epoch == 0 {
 		return w
 	}

@@ -113,7 +113,7 @@ func ordered(s plan.State, writer string) discovery.Topology {
 func (m motion) wanted(c PatchCmd, by string) live.Want {
 	to, from := render.Select(m.names.Cluster, m.decided.Want), render.Select(m.names.Cluster, m.state)
 	return live.Want{
-		Epoch: m.decided.Want.Epoch, From: m.state.Writer, To: c.To, Reason: c.Reason, By: by, Begin: m.decided.Action == plan.Failover,
+		Epoch: m.decided.Want.Epoch, Known: knownEpoch(m.sight, true), From: m.state.Writer, To: c.To, Reason: c.Reason, By: by, Begin: m.decided.Action == plan.Failover,
 		Roles: []live.Target{
 			{Role: live.Writer, Select: to.Writer, Declared: from.Writer},
 			{Role: live.Reader, Select: to.Reader, Declared: from.Reader},

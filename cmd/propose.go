@@ -27,6 +27,8 @@ type evidence struct {
 	Order *plan.Order
 	// PausedBy is who paused the cluster in Kubernetes and why, "" when nobody did.
 	PausedBy string
+	// Known is the epoch of the override that was seen before the databases were asked, 0 for none.
+	Known uint64
 	// Resumed is when a person last lifted what reverts hold.
 	Resumed time.Time
 }

@@ -123,23 +123,24 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.Live.Follow(d)
 	r.tellRival()
 	r.tellDebt()
+	known := knownEpoch(r.Live.Sight())
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	r.judge(d, discovery.Merge(seen))
+	r.judge(d, discovery.Merge(seen), known)
 	return r.decide(ctx, d)
 }
 
-// judge turns what was seen into evidence, and minds the window.
-func (r *Reconciler) judge(d declaration, t discovery.Topology) {
+// judge turns what was seen into evidence, and minds the window. known is the override that was seen before.
+func (r *Reconciler) judge(d declaration, t discovery.Topology, known uint64) {
 	now := r.Now()
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)
 	r.tellWindow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now}
+	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now, Known: known}
 	r.latest = look{d, e.fromKubernetes(r.Live.Sight())}
 }
 

@@ -136,6 +136,7 @@ func (v *survey) evidence() evidence {
 	}
 	if v.sight != nil {
 		e = e.fromKubernetes(*v.sight, true)
+		e.Known = knownEpoch(*v.sight, true)
 	}
 	return e
 }

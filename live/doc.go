@@ -14,7 +14,8 @@
 //  1. The [Record] of an override stands on each Service that was moved, and in the control ConfigMap, which survives the
 //     replacement of a Service. The newest one counts. A record that cannot be read counts as none, and is said.
 //  2. The target is what is wanted. While the decision is held, a record newer than Git stands: its selectors are the target, so that
-//     a doubt, a restart, or a person's revert in Git does not undo what was decided. A pause stops every write.
+//     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision and is
+//     newer: a person, or another process, knew more. A pause stops every write.
 //  3. An override begins with a decided failover, or when Git names another writer than a Service which the tool has not brought to
 //     that commit: the patch was lost in a crash. Nothing else begins one: outside of an override Git owns the Services, and what
 //     differs is only said.

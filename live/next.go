@@ -87,11 +87,11 @@ func (l *look) consider(r Record) {
 }
 
 // aim says where the Services belong, and whether that is ahead of Git. While
-// nothing may be decided, a record newer than Git stands.
+// nothing may be decided, a record newer than Git stands; so does one that came after what was wanted was decided.
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
 	l.standing = r != nil || w.Begin || l.lags()
-	if r != nil && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0) {
+	if r != nil && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > max(w.Epoch, w.Known)) {
 		l.target = *r
 		return
 	}

@@ -186,6 +186,13 @@ func TestNext(t *testing.T) {
 				w.edit(Writer, "kustomize-controller", steer("a"))
 			}, want: func(*world) Want { return Want{Hold: true} }, phase: Overriding, writes: "reassert writer", hurdle: "ahead-of-git, reverted",
 		},
+		"19 C24 somebody who knows more has moved it meanwhile": {
+			given: func(w *world) { w.overridden("b") }, want: func(w *world) Want {
+				want := w.wish("a")
+				want.Known = 0
+				return want
+			}, phase: Overriding, hurdle: "ahead-of-git",
+		},
 		"17 our entry among the managers is all that is left": {
 			given: func(w *world) {
 				w.edit(Writer, FieldManager, steer("b"))

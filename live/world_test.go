@@ -168,6 +168,9 @@ func (w *world) wish(writer string) Want {
 	if writer != head.Writer {
 		want.Epoch, want.Begin = head.Epoch+1, true
 	}
+	if r := w.sight().Record(); r != nil {
+		want.Known = r.Epoch
+	}
 	chosen, declared := selectOf(state(want.Epoch, writer)), selectOf(head)
 	for _, r := range []Role{Writer, Reader} {
 		want.Roles = append(want.Roles, Target{Role: r, Select: chosen[r], Declared: declared[r]})
