@@ -39,7 +39,7 @@ func (c DoctorCmd) Run(ctx context.Context, std *Stdio) error {
 	}
 	k, err := c.connectAs(c.As)
 	if err != nil {
-		return exitf(ExitUnreachable, "add --kubeconfig FILE", "%w", err)
+		return noKube(err)
 	}
 	s, err := c.siteIn(ctx, k, d)
 	if err != nil {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,9 +68,17 @@ func (f SiteFlags) reach(ctx context.Context) (site, error) {
 	}
 	k, err := f.connect()
 	if err != nil {
-		return site{}, exitf(ExitUnreachable, "add --kubeconfig FILE", "%w", err)
+		return site{}, noKube(err)
 	}
 	return f.siteIn(ctx, k, d)
+}
+
+// noKube gives the error of connecting its exit code: a kubeconfig that cannot be used is an input.
+func noKube(err error) error {
+	if errors.Is(err, errNoKube) {
+		return exitf(ExitUnreachable, "add --kubeconfig FILE", "%w", err)
+	}
+	return err
 }
 
 // siteIn is the cluster in a Kubernetes.

@@ -117,21 +117,13 @@ func (c StatusCmd) verdict(all []survey) error {
 	for i := range all {
 		v := &all[i]
 		if v.site.declared == nil && v.sight == nil {
-			return unreachable(v.kubeErr)
+			return noKube(v.kubeErr)
 		}
 	}
 	if c.ExitCode && slices.ContainsFunc(all, func(v survey) bool { return !v.view().InOrder }) {
 		return &ExitError{Code: ExitDiffers}
 	}
 	return nil
-}
-
-// unreachable is the error of a cluster of which nothing could be seen.
-func unreachable(err error) error {
-	if exit, ok := err.(*ExitError); ok { //nolint:errorlint // wrapped or not, the outermost code counts
-		return exit
-	}
-	return exitf(ExitUnreachable, "add --kubeconfig FILE", "%w", err)
 }
 
 // watch tells whenever something has changed, until ctx ends. That time passes is no change.
