@@ -15,7 +15,7 @@ BED := $(CURDIR)/bin/bed
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test deps bed bed-build bench fuzz generate lint fmt
+.PHONY: help demo build test e2e deps bed bed-build bench fuzz generate lint fmt
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,6 +29,12 @@ build: ## Build the binary into bin/
 test: deps ## Vet and run every test, race detector and shuffle on
 	$(GO) vet ./...
 	$(GO) test -race -shuffle=on ./...
+
+e2e: SHELL := /bin/bash -o pipefail
+e2e: bed-build ## Test on a real Kubernetes with real Flux (root; RUN=regexp for some of the tests)
+	$(GO) vet -tags e2e ./test/e2e
+	$(GO) test -c -tags e2e -ldflags '-s -w' -o bin/e2e.test ./test/e2e
+	cd test/e2e && $(BED) run --with flux -- $(CURDIR)/bin/e2e.test -test.v -test.timeout 30m -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux))' | sed -u '/^=== /d'
 
 deps: ## Install what the tests need (Debian; root or sudo): PostgreSQL, PgBouncer, git, ssh, gcc, redis
 	@.ci/deps

@@ -8,5 +8,7 @@
 //     gitsync/gitserver. Only Aurora is simulated, in discovery/aurorasim.
 //  3. The import law of the design is a test here, and is itself tested on
 //     planted breaches.
-//  4. CASES.md lists the public cases that have no test yet, with the reason.
+//  4. CASES.md lists the public cases that have no test yet, with the reason, and
+//     what tests each failure mode of the hand-over.
+//  5. What needs a Kubernetes is in e2e, and not part of `go test`.
 package test

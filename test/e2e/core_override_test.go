@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCoreOverrideAndHandBack: the Writer is the first write, then the Reader, then the mirror; each patch tests uid and old
+// TestCore23OverrideAndHandBack: the Writer is the first write, then the Reader, then the mirror; each patch tests uid and old
 // selector; nothing else is written; and what is ours goes when the commit is applied.
-func TestCoreOverrideAndHandBack(t *testing.T) {
+func TestCore23OverrideAndHandBack(t *testing.T) {
 	t.Parallel()
 	c := bootstrap(t, hands{})
 	c.failover("b")
