@@ -9,7 +9,7 @@ import (
 
 // RunCmd keeps Git equal to what the databases say.
 type RunCmd struct {
-	Files      []string `name:"file" short:"f" required:"" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	Files      []string `name:"file" short:"f" sep:"none" required:"" placeholder:"FILE" help:"A Cluster file; may be given several times."`
 	LogFormat  string   `enum:"text,json" default:"text" help:"Format of the log: text or json."`
 	Kubernetes string   `enum:"auto,off" default:"auto" help:"Whether failovers move the live Services ahead of Git: auto (in a pod, or with a kubeconfig from a flag or $KUBECONFIG) or off."`
 	KubeFlags  `embed:""`

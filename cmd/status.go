@@ -15,7 +15,7 @@ import (
 
 // StatusCmd shows everything that is known of clusters.
 type StatusCmd struct {
-	Files          []string `name:"file" short:"f" required:"" xor:"site" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	Files          []string `name:"file" short:"f" sep:"none" required:"" xor:"site" placeholder:"FILE" help:"A Cluster file; may be given several times."`
 	Cluster        string   `required:"" xor:"site" placeholder:"NAME" help:"A cluster's name, without its file: its Services are found by their labels."`
 	Namespace      string   `short:"n" placeholder:"NAME" help:"The namespace of --cluster; default that of the kubeconfig."`
 	KubeFlags      `embed:""`

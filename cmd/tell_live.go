@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ func (r *Reconciler) tellLive(cluster string, e live.Event) {
 	case e.Wrote != nil:
 		said.Kind, said.Detail = wroteKind(*e.Wrote), wroteText(e)
 		if e.Err != nil {
-			said.Kind = Unwritten
+			said.Kind, said.Err = Unwritten, writeError(e.Err)
 		}
 	case e.Changed:
 		said.Kind, said.Detail = Phased, e.Phase.String()
@@ -28,6 +29,18 @@ func (r *Reconciler) tellLive(cluster string, e live.Event) {
 	if said.Kind != 0 {
 		r.Say(said)
 	}
+}
+
+// errMoved is what a write comes to whose object is not as it was seen. It is
+// decided anew at once.
+var errMoved = errors.New("somebody else has written it meanwhile; it is looked at again")
+
+// writeError says a lost race in words: the API server's say nothing.
+func writeError(err error) error {
+	if live.CodeOf(err) == 0 {
+		return errMoved
+	}
+	return err
 }
 
 func conditionText(c live.Condition) string {
