@@ -27,7 +27,8 @@
 //     delete the selector. When Flux owns it and has not applied our commit, the same patch freezes it for Flux.
 //  7. Moved before and elsewhere now: somebody put it back. It is moved again, and the field manager is named.
 //  8. At the target, with its own receipt at the epoch or beyond, and Git saying so: released. One patch takes the annotations
-//     and our entry among the managers away, guarded by the resource version. The Service is Git's.
+//     and our entry among the managers away, guarded by the resource version. The Service is Git's: if the
+//     tool found the selector equal and never had to apply it, the same patch gives it the ownership.
 //  9. At the target, and Git said otherwise until now: it gets a record too, so that the tool does not undo what happens to be right.
 //  10. The receipt in the topology ConfigMap at the epoch: the tool has applied our commit while the Service was frozen. It is
 //     unfrozen. Only who froze unfreezes: a person's freeze is said.

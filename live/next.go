@@ -20,6 +20,7 @@ func Next(s Sight, w Want, now time.Time) Verdict {
 	switch {
 	case w.Paused != "":
 		l.verdict.Phase = Blocked
+		l.verdict.Record = l.strongest
 		l.say(PausedByPerson, l.cluster(), w.Paused, "poolwright resume --cluster "+s.Names.Cluster)
 		l.ahead()
 	case l.standing:

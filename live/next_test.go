@@ -274,6 +274,18 @@ func TestOverrideIsHandedBack(t *testing.T) {
 	}
 }
 
+func TestReleaseGivesTheSelectorToTheToolThatFoundItEqual(t *testing.T) {
+	for _, tool := range []Tool{Flux, ArgoCD} {
+		w := newWorld(t, tool).overridden("b").overridden("a")
+		w.settle("a")
+		for role, svc := range w.services {
+			if got := selectorManager(svc); got != toolManager(tool) {
+				t.Errorf("%s: the selector of the %s is owned by %s", tool, role, got)
+			}
+		}
+	}
+}
+
 func TestVerdictIsRepeatable(t *testing.T) {
 	w := newWorld(t, Flux)
 	if a, b := w.look("b"), w.look("b"); writesOf(a) != writesOf(b) || a.Record.String() != b.Record.String() {
@@ -335,6 +347,11 @@ func TestAnyHistoryConverges(t *testing.T) {
 		w.sync()
 		if got := w.traces(); len(got) > 0 {
 			t.Fatal(got)
+		}
+		for r, svc := range w.services {
+			if selectorManager(svc) == "somebody" {
+				t.Fatalf("nobody owns the selector of the %s", r)
+			}
 		}
 		for r, keys := range selectOf(w.head()) {
 			if !maps.Equal(ourKeys(w.services[r].Spec.Selector), keys) {

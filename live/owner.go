@@ -23,6 +23,11 @@ func (t Tool) String() string {
 	return strings.Split("none,flux,argocd,helm-release,resource-set", ",")[t]
 }
 
+// manager is the field manager under which the tool applies.
+func (t Tool) manager() string {
+	return map[Tool]string{Flux: "kustomize-controller", ArgoCD: "argocd-controller", HelmRelease: "helm-controller", ResourceSet: "flux-operator"}[t]
+}
+
 // MarshalText writes the word of String.
 func (t Tool) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 

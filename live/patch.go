@@ -1,7 +1,9 @@
 package live
 
 import (
+	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,16 +54,48 @@ func releasePatch(svc *corev1.Service, r *Record) []Op {
 	if isFrozen(svc) && recorded && (r == nil || r.Froze) { // a record that cannot be read may have frozen it
 		ops = append(ops, Op{Op: "remove", Path: annotationPath(annotationFreeze)})
 	}
-	var others []metav1.ManagedFieldsEntry
+	if others := withoutUs(svc); len(others) > 0 && len(others) < len(svc.ManagedFields) {
+		ops = append(ops, Op{Op: "replace", Path: "/metadata/managedFields", Value: others})
+	}
+	return ops
+}
+
+// withoutUs are the managers of a Service but for ours. When nobody else owns the
+// selector, because the tool found it equal and had nothing to apply, it is the
+// tool's again: it said so first, and says it now.
+func withoutUs(svc *corev1.Service) (others []metav1.ManagedFieldsEntry) {
 	for _, m := range svc.ManagedFields {
 		if m.Manager != FieldManager {
 			others = append(others, m)
 		}
 	}
-	if len(others) > 0 && len(others) < len(svc.ManagedFields) {
-		ops = append(ops, Op{Op: "replace", Path: "/metadata/managedFields", Value: others})
+	if !managedBy(svc, FieldManager) || slices.ContainsFunc(others, ownsSelector) {
+		return others
 	}
-	return ops
+	for i, m := range others {
+		if m.Manager == OwnerOf(svc).Tool.manager() && m.Subresource == "" {
+			others[i] = withSelector(m)
+			return others
+		}
+	}
+	return others
+}
+
+// withSelector is an entry that owns the selector too. One that cannot be read stays as it is.
+func withSelector(m metav1.ManagedFieldsEntry) metav1.ManagedFieldsEntry {
+	var fields map[string]map[string]json.RawMessage
+	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
+		return m
+	}
+	if fields["f:spec"] == nil {
+		fields["f:spec"] = map[string]json.RawMessage{}
+	}
+	fields["f:spec"]["f:selector"] = json.RawMessage("{}")
+	text, err := json.Marshal(fields)
+	if err == nil {
+		m.FieldsV1 = metav1.NewFieldsV1(string(text))
+	}
+	return m
 }
 
 // testVersion holds only while nothing of the object has changed.
