@@ -26,7 +26,7 @@ func (e *exam) keys(context.Context) {
 	declared := render.Select(e.names.Cluster, e.state)
 	want := map[live.Role]map[string]string{live.Writer: declared.Writer, live.Reader: declared.Reader}
 	source := "epoch " + strconv.FormatUint(e.state.Epoch, 10)
-	if r := standing(e.sight, time.Time{}); r != nil {
+	if r := e.sight.Record(); r != nil {
 		want, source = r.Select, "the override"
 	}
 	e.roles(func(role live.Role, svc *corev1.Service) {

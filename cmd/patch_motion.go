@@ -71,21 +71,14 @@ func (m motion) decide(c PatchCmd, by string) plan.Plan {
 		Topology: ordered(m.state, c.To), Declared: plan.Declared{State: m.state},
 		Order: &plan.Order{Writer: c.To, Reason: c.Reason, By: by, Until: m.now.Add(c.For)},
 	}
-	if r := m.standing(); r != nil {
+	if r := m.sight.Record(); r != nil {
 		saw.Declared.LastEpoch = r.Epoch
 	}
 	decided, _ := plan.Decide(plan.Memory{}, saw, rules, m.now)
-	if r := m.standing(); r != nil && sameMembership(*r, render.Select(m.names.Cluster, decided.Want)) {
+	if r := m.sight.Record(); r != nil && sameMembership(*r, render.Select(m.names.Cluster, decided.Want)) {
 		decided.Want.Epoch = r.Epoch // the override that stands says it already
 	}
 	return decided
-}
-
-// standing is the override that stands, nil when there is none.
-func (m motion) standing() *live.Record { return standing(m.sight, m.now) }
-
-func standing(sight live.Sight, now time.Time) *live.Record {
-	return live.Next(sight, live.Want{Hold: true}, now).Record
 }
 
 // sameMembership reports whether a record selects what sel does.
@@ -178,7 +171,7 @@ func (m motion) showWrites(w io.Writer) {
 
 // since is when the Service began to select what it does, and who set it.
 func (m motion) since(svc *corev1.Service) string {
-	if r := m.standing(); r != nil {
+	if r := m.sight.Record(); r != nil {
 		return stamp(r.At) + " by poolwright, ahead of Git"
 	}
 	manager, at := selectorOwner(svc)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/render"
@@ -32,10 +31,10 @@ func (c ReleaseCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	return s.release(ctx, std.Out, c.Force, time.Now())
+	return s.release(ctx, std.Out, c.Force)
 }
 
-func (s site) release(ctx context.Context, out io.Writer, force bool, now time.Time) error {
+func (s site) release(ctx context.Context, out io.Writer, force bool) error {
 	sight, err := s.look(ctx)
 	if err != nil {
 		return err
@@ -44,7 +43,7 @@ func (s site) release(ctx context.Context, out io.Writer, force bool, now time.T
 		fmt.Fprintf(out, "nothing of poolwright's is on the Services of %s: they are Git's\n", s.names.Cluster)
 		return nil
 	}
-	behind := s.behind(sight, now)
+	behind := s.behind(sight)
 	if behind != "" && !force {
 		return exitf(ExitRefused, s.command("release", "--force"), "releasing the Services of %s: %s", s.names.Cluster, behind)
 	}
@@ -97,8 +96,8 @@ var released = map[live.WriteKind]string{live.Release: "released", live.Forget: 
 
 // behind says what would happen when the Services are released now, "" when Git
 // has what they select.
-func (s site) behind(sight live.Sight, now time.Time) string {
-	r := standing(sight, now)
+func (s site) behind(sight live.Sight) string {
+	r := sight.Record()
 	if r == nil {
 		return ""
 	}

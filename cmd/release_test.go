@@ -15,7 +15,7 @@ import (
 func (b *liveBench) releases(force bool) (string, error) {
 	b.api.ClearActions()
 	var out bytes.Buffer
-	err := b.release(b.t.Context(), &out, force, b.clock)
+	err := b.release(b.t.Context(), &out, force)
 	return out.String(), err
 }
 

@@ -190,7 +190,7 @@ func apiProblem(err error, doing string) error {
 	err = fmt.Errorf("%s: %w", doing, err)
 	switch live.CodeOf(err) {
 	case live.Forbidden:
-		return exitf(ExitRefused, "give "+"the rights that `poolwright gitops-config` prints, or use --as / another --context", "%w", err)
+		return exitf(ExitRefused, "use a kubeconfig with the rights that `poolwright gitops-config` prints", "%w", err)
 	case live.Unreachable:
 		return exitf(ExitUnreachable, "kubectl cluster-info", "%w", err)
 	}

@@ -151,7 +151,7 @@ func (v *survey) decide() {
 	switch {
 	case v.decided != nil:
 		decided = *v.decided
-	case v.sight != nil && standing(*v.sight, v.now) != nil:
+	case v.sight != nil && v.sight.Record() != nil:
 		decided.Action = plan.Hold // nothing is known that would be better
 	}
 	v.want = wantOf(d, v.declared, headOf(v.base), decided, e)
