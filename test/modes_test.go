@@ -60,7 +60,9 @@ func modeGaps(n int, tests map[string][]string, text string) (problems []string)
 	seen, last := map[string]bool{}, ""
 	for _, m := range regexp.MustCompile(`(?m)^\| (\d\d) \|(.*)\|$`).FindAllStringSubmatch(text, -1) {
 		number, columns := m[1], strings.Split(m[2], "|")
-		found := func(format string, args ...any) { problems = append(problems, number+": "+fmt.Sprintf(format, args...)) }
+		found := func(format string, args ...any) {
+			problems = append(problems, number+": "+fmt.Sprintf(format, args...))
+		}
 		switch {
 		case len(columns) != 3:
 			found("has %d columns, not 4", len(columns)+1)

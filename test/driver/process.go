@@ -163,13 +163,3 @@ func Once(t testing.TB, args ...string) (stdout, stderr string, code int) {
 	}
 	return out.String(), errs.String(), c.ProcessState.ExitCode()
 }
-
-// Alive reports whether the process has not ended yet.
-func (p *Process) Alive() bool {
-	select {
-	case <-p.done:
-		return false
-	default:
-		return true
-	}
-}

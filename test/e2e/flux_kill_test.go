@@ -27,13 +27,13 @@ func TestFluxKilledAtEachStep(t *testing.T) {
 			at: func(c *cluster, kill func()) { c.gate.after(both(writer, moves), kill) }, after: 30 * time.Second,
 		},
 		"15 before the push": {at: func(c *cluster, kill func()) {
-			kill = sync.OnceFunc(kill)
 			c.git.Server.Intercept(func(_ http.ResponseWriter, q *http.Request) bool {
-				if driver.IsPush(q) && c.p.Alive() {
-					kill()
-					panic(http.ErrAbortHandler)
+				if !driver.IsPush(q) {
+					return false
 				}
-				return false
+				c.git.Server.Intercept(nil)
+				kill()
+				panic(http.ErrAbortHandler)
 			})
 		}},
 		"16 after the push": {at: func(c *cluster, kill func()) {

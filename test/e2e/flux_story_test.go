@@ -79,7 +79,7 @@ func (c *cluster) deployEdited(revision, path, old, new string) {
 	if !strings.Contains(text, old) {
 		c.t.Fatalf("%s has no %q:\n%s", path, old, text)
 	}
-	c.git.MustGit("update-ref", "refs/heads/deploy", revision)
-	c.commitOn("deploy", "somebody else's", "clusters/story/"+path, strings.Replace(text, old, new, 1))
-	c.tool.look(c)
+	c.git.MustGit("update-ref", "refs/heads/edited", revision)
+	c.commitOn("edited", "somebody else's", "clusters/story/"+path, strings.Replace(text, old, new, 1))
+	c.deploy("edited")
 }
