@@ -164,7 +164,7 @@ type liveSide struct {
 func (l *liveSide) Follow(d declaration) {
 	names := namesOf(d.Cluster)
 	key := strings.Join([]string{names.Namespace, names.Cluster, names.Services[live.Writer], names.Services[live.Reader], d.Cluster.Spec.GitOps.ArgoCDNamespace}, "\n")
-	if !d.Cluster.PatchesServices() {
+	if !d.PatchesServices() {
 		key = ""
 	}
 	if key == l.declared {

@@ -62,6 +62,7 @@ func (f KubeFlags) connectAs(user string) (kube, error) {
 func clientsOf(config *rest.Config) (kube, error) {
 	config.QPS = -1
 	config.UserAgent = "poolwright"
+	config.WarningHandler = rest.NoWarnings{} // they are for authors of manifests
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return kube{}, fmt.Errorf("connecting to Kubernetes: %w", err)

@@ -17,7 +17,9 @@ import (
 
 // Look reads every object once: one get of each, one list of the pods. What does
 // not exist is absent from the Sight; pods that may not be listed are not seen
-// (Ready is nil). Any other error ends it. A caller bounds it with ctx.
+// (Ready is nil), and a control ConfigMap that may not be read is in ControlErr: in
+// an emergency a person may have fewer rights than poolwright. Any other error ends
+// it. A caller bounds it with ctx.
 func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight, error) {
 	o := objects{services: map[Role]*corev1.Service{}}
 	for role, name := range names.Services {
@@ -29,8 +31,13 @@ func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight,
 			o.services[role] = svc
 		}
 	}
+	var unread error
 	for name, into := range map[string]**corev1.ConfigMap{names.Topology: &o.topology, ControlName(names.Cluster): &o.control} {
 		found, err := got(client.CoreV1().ConfigMaps(names.Namespace).Get(ctx, name, metav1.GetOptions{}))
+		if apierrors.IsForbidden(err) && into == &o.control {
+			unread = err
+			continue
+		}
 		if err != nil {
 			return Sight{}, fmt.Errorf("reading %s: %w", names.object("configmap", name), err)
 		}
@@ -46,7 +53,11 @@ func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight,
 			o.count(&pods.Items[i])
 		}
 	}
-	return o.sight(names), nil
+	s := o.sight(names)
+	if unread != nil {
+		s.ControlErr = unread
+	}
+	return s, nil
 }
 
 // got turns "not found" into nil.

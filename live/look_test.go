@@ -80,6 +80,20 @@ func TestLookWithoutRights(t *testing.T) {
 	}
 }
 
+func TestLookGoesOnWithoutTheControl(t *testing.T) {
+	b := newBed(t)
+	b.obey(func(q request) error {
+		if q.Name == "pg-control" {
+			return rbac(q)
+		}
+		return nil
+	})
+	s, err := Look(context.Background(), b.client("me"), b.names)
+	if err != nil || s.ControlErr == nil || s.Receipt != 7 || len(s.Services) != 2 {
+		t.Errorf("seen: %+v, error %v", s, err)
+	}
+}
+
 func TestTopologyThatIsNoReceipt(t *testing.T) {
 	for epoch, want := range map[string]uint64{"": 0, "x": 0, "-1": 0, "12": 12} {
 		o := objects{topology: &corev1.ConfigMap{Data: map[string]string{"epoch": epoch}}}
