@@ -101,9 +101,9 @@ func TestArgo21SecondFailoverDuringHandBack(t *testing.T) {
 	}
 	c.failover("b")
 	<-refused
-	second.Store(true)
 	c.failover("c")
 	c.awaitOverride("c")
+	second.Store(true)
 	c.git.AwaitSubject(4, "writer b → c (epoch 3)")
 	c.awaitHandedBack("c", 3)
 	c.wantNeverTwo()
@@ -166,7 +166,7 @@ func TestArgo29FailingRevision(t *testing.T) {
 	let := c.holdPushes()
 	c.failover("b")
 	c.awaitOverride("b")
-	broken := c.someone("broken", "clusters/story/custom/note.yaml", note("Not_A_Name", "two"))
+	broken := c.someone("broken", "clusters/story/custom/note.yaml", note("note", "two")+"---\napiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: unknown}\n")
 	c.awaitApplication("a sync that fails", func(o *unstructured.Unstructured) bool {
 		return field(o, "status", "operationState", "syncResult", "revision") == broken && failing(o)
 	})
@@ -199,8 +199,8 @@ func TestArgo30SyncedByHand(t *testing.T) {
 	c.git.AwaitSubject(3, "writer a → b (epoch 2)")
 	c.awaitApplication("our commit to wait", isCompared(c.git.Tip("main"), "OutOfSync"))
 	c.wantAhead("b")
-	out, _ := c.asPerson("status")
-	c.wantParts("status", out, "committed")
+	out, _, _ := c.once("status", "-f", c.file)
+	c.wantParts("status", out, "rendered yes (2) → proposed yes (2) → merged yes (2) → synced no (1) → live yes (2)")
 	if n := c.reverts("a"); n > 0 {
 		t.Errorf("the Writer Service was put back %d times", n)
 	}

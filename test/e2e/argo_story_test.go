@@ -63,7 +63,7 @@ func storyWithStanza(t *testing.T, a argo) *cluster {
 // printedLive is what gitops-config prints when it finds the Application by the live Services.
 func (c *cluster) printedLive() string {
 	c.t.Helper()
-	out, code := c.asPerson("gitops-config", "--argocd")
+	out, code := c.asPerson("gitops-config", "--argocd", "--service-account", c.ns+"/poolwright")
 	if code != 0 || !strings.Contains(out, "name: "+c.ns+"\n  namespace: argocd\n") {
 		c.t.Fatalf("gitops-config does not name the Application: exit code %d\n%s", code, out)
 	}
@@ -123,27 +123,24 @@ func TestArgo03WithoutTheStanza(t *testing.T) {
 	c.wantOwners("reader", "argocd-controller Apply")
 }
 
-// TestArgo0324WithoutTheStanzaClientSide: client-side apply keeps a selector's key that it did not put there, so that a revert
-// leaves the Reader with the keys of both. The final ones are Git's.
+// TestArgo0324WithoutTheStanzaClientSide: client-side apply keeps a selector's key that it did not put there. One that is left over from
+// somewhere is a finding of doctor, which Argo CD does not take away; the failover does. And it does not take the override's away either.
 func TestArgo0324WithoutTheStanzaClientSide(t *testing.T) {
 	t.Parallel()
-	c := storyWithoutStanza(t, argo{clientSide: true})
-	leftover := now(c.stage, func() (n int) {
-		for _, p := range c.past {
-			if p.object == "service/story-reader" && strings.HasPrefix(p.service.manager, "argocd") && len(p.service.selector) > 2 {
-				n++
-			}
-		}
-		return n
+	const leftover = "slot.poolwright.dev/2"
+	c := storyWithoutStanza(t, argo{clientSide: true}, func(c *cluster) {
+		c.kubectl("patch", "service", "story-reader", "--type=merge", "-p", `{"spec":{"selector":{"`+leftover+`":"out"}}}`)
+		c.wantDoctor(1, "service "+c.ns+"/story-reader and epoch 1 differ in keys: only live "+leftover)
 	})
-	if leftover == 0 {
-		t.Error("no revert left a key of the override on the Reader: this does not test what it says")
-	}
+	c.wantDoctor(1, "service "+c.ns+"/story-reader selects what epoch 3 says")
 }
 
-func storyWithoutStanza(t *testing.T, a argo) *cluster {
+func storyWithoutStanza(t *testing.T, a argo, before ...func(*cluster)) *cluster {
 	t.Helper()
 	c := bootstrapArgo(t, a)
+	for _, do := range before {
+		do(c)
+	}
 	let := c.holdPushes()
 	c.failover("b")
 	c.awaitOverride("b")

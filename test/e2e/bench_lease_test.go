@@ -25,7 +25,7 @@ const pairs = 5
 
 // benchTakeovers measures how long a Lease has no holder that lives: from the signal to the watch's event of the other's name in it.
 func benchTakeovers(t *testing.T, r *report, n int) {
-	c := bootstrap(t, flux{})
+	c := bootstrap(t, hands{})
 	c.p.Stop()
 	c.grant(fmt.Sprintf(`apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -78,15 +78,20 @@ func (c *cluster) newPair(lease string) *pair {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.t.Cleanup(cancel)
 	go p.watch(ctx)
-	p.holder = p.start("leading")
-	p.standby = p.start("standby")
+	p.holder = p.run()
+	p.await("")
+	p.standby = p.another()
 	return p
 }
 
-// start begins a process and waits until it says what it is.
-func (p *pair) start(word string) *driver.Process {
-	process := driver.Start(p.c.t, "run", "-f", p.c.file, "--kubeconfig", p.c.kubeconfig, "--lease", p.lease)
-	process.AwaitLine("msg=" + word)
+func (p *pair) run() *driver.Process {
+	return driver.Start(p.c.t, "run", "-f", p.c.file, "--kubeconfig", p.c.kubeconfig, "--lease", p.lease)
+}
+
+// another begins a process that stands by.
+func (p *pair) another() *driver.Process {
+	process := p.run()
+	process.AwaitLine("msg=standby")
 	return process
 }
 
@@ -122,26 +127,31 @@ func (p *pair) seen() (string, time.Time) {
 	return p.name, p.at
 }
 
-// takeover ends the holder, and returns how long it was until the other held the Lease.
-func (p *pair) takeover(end func(*driver.Process)) time.Duration {
-	before, _ := p.seen()
-	began := time.Now()
-	end(p.holder)
+// await waits until the Lease has another holder, and returns when that was seen.
+func (p *pair) await(before string) time.Time {
 	late := time.NewTimer(driver.Patience)
 	defer late.Stop()
 	for {
 		if name, at := p.seen(); name != "" && name != before {
-			p.holder = p.standby
-			p.standby = p.start("standby")
-			return at.Sub(began)
+			return at
 		}
 		select {
 		case <-p.news:
 		case <-late.C:
 			p.c.t.Errorf("nobody takes lease %s", p.lease)
-			return driver.Patience
+			return time.Now()
 		}
 	}
+}
+
+// takeover ends the holder, and returns how long it was until the other held the Lease.
+func (p *pair) takeover(end func(*driver.Process)) time.Duration {
+	before, _ := p.seen()
+	began := time.Now()
+	end(p.holder)
+	at := p.await(before)
+	p.holder, p.standby = p.standby, p.another()
+	return at.Sub(began)
 }
 
 // request is a line of the API server's audit log.
