@@ -144,7 +144,12 @@ func (w *world) establish(ctx context.Context, namespace, pattern string) error 
 	if err := w.kubectl(ctx, "", append([]string{"apply", "--server-side"}, args...)...); err != nil {
 		return err
 	}
-	return w.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, args...)...)
+	for {
+		err := w.kubectl(ctx, "", append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, args...)...)
+		if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "accessor error") {
+			return err
+		} // kubectl cannot wait for a condition where there is none yet
+	}
 }
 
 // kubectl runs kubectl as admin with the given input.
