@@ -18,7 +18,7 @@ type RunCmd struct {
 
 // Help is shown by --help.
 func (RunCmd) Help() string {
-	return "It runs until it is interrupted. Where Kubernetes is in reach, a failover moves the live Services at once, ahead of Git. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
+	return "It runs until it is interrupted. Where Kubernetes is in reach, a failover moves the live Services at once, ahead of Git. In a pod set POD_NAME to the pod's name: a container that starts again then takes its Lease over at once. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
 		"(default /var/run/secrets/poolwright).\n\n" + example("poolwright run -f clusters/orders/cluster.yaml -f clusters/billing/cluster.yaml")
 }
 

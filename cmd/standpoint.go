@@ -70,8 +70,12 @@ func (f LeaseFlags) holder(k kube) *live.Holder {
 	})
 }
 
-// identity of this process among its rivals: the pod's name, and something that no other process of that name has.
+// identity of this process among its rivals. A pod that says its name ($POD_NAME, by the downward API) goes by that: its container
+// that died and starts again takes its own Lease over at once. Anybody else has to be told apart from others on the same host.
 func identity() string {
+	if pod := os.Getenv("POD_NAME"); pod != "" {
+		return pod
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "poolwright"
