@@ -15,10 +15,10 @@ BED := $(CURDIR)/bin/bed
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test e2e deps bed bed-build bench fuzz generate lint fmt
+.PHONY: help demo build test e2e e2e-build bench-live deps bed bed-build bench fuzz generate lint fmt
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## See the main job happen in 20 seconds; needs only Go
 	$(GO) run ./cmd/poolwright demo
@@ -30,11 +30,19 @@ test: deps ## Vet and run every test, race detector and shuffle on
 	$(GO) vet ./...
 	$(GO) test -race -shuffle=on ./...
 
-e2e: SHELL := /bin/bash -o pipefail
-e2e: bed-build ## Test on a real Kubernetes with real Flux (root; RUN=regexp for some of the tests)
+# The end-to-end tests, compiled, and how they run: in a private world, from their own directory.
+E2E = cd test/e2e && $(BED) run --with flux,argo -- $(CURDIR)/bin/e2e.test -test.v -test.timeout 30m
+
+e2e bench-live: SHELL := /bin/bash -o pipefail
+e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RUN=regexp for some of the tests)
+	$(E2E) -test.parallel 4 -test.run '$(or $(RUN),.)' | sed -u '/^=== /d'
+
+bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 15 minutes, alone on the machine)
+	BENCH_ROUNDS=$(or $(ROUNDS),20) $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'
+
+e2e-build: bed-build
 	$(GO) vet -tags e2e ./test/e2e
 	$(GO) test -c -tags e2e -ldflags '-s -w' -o bin/e2e.test ./test/e2e
-	cd test/e2e && $(BED) run --with flux -- $(CURDIR)/bin/e2e.test -test.v -test.timeout 30m -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux))' | sed -u '/^=== /d'
 
 deps: ## Install what the tests need (Debian; root or sudo): PostgreSQL, PgBouncer, git, ssh, gcc, redis
 	@.ci/deps

@@ -53,22 +53,23 @@ func benchFailovers(t *testing.T, r *report, n int) {
 
 func newFailovers(t *testing.T) *failovers {
 	t.Helper()
-	f := flux{}
-	c := newCluster(t, f)
+	c := newCluster(t, flux{quiet: true})
 	b := &failovers{
 		cluster: c, pushes: &pushes{},
 		noticed:   &figure{what: "role change visible in the database → Writer Service patched", target: 300 * time.Millisecond},
 		patched:   &figure{what: "decided → Writer Service patched", target: 50 * time.Millisecond},
 		served:    &figure{what: "role change visible → only the new writer's pods in the EndpointSlices", target: 500 * time.Millisecond},
 		committed: &figure{what: "decided → committed and pushed"},
-		back:      &figure{what: "Flux with a webhook: pushed → handed back, nothing of poolwright's left"},
+		back:      &figure{what: "pushed → handed back, nothing of poolwright's left; with the right to ask Flux to look"},
 	}
 	c.kubeconfig = c.direct()
 	c.start("--log-format", "json")
 	c.git.AwaitSubject(1, "first tree, writer a")
 	c.tool.begin(c)
-	c.git.After(func() { b.pushes.note(c.git.Tip("main")); f.look(c) })
+	c.git.After(func() { b.pushes.note(c.git.Tip("main")) })
 	c.awaitRest("a", 1)
+	printed, _ := c.asPerson("gitops-config", "--flux", "--service-account", c.ns+"/poolwright")
+	c.grant(uncommented(printed))
 	return b
 }
 

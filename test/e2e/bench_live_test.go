@@ -48,7 +48,7 @@ func benchReverts(t *testing.T, r *report, n int) {
 	c.p.Stop()
 	c.kubeconfig = c.direct()
 	c.restart()
-	c.holdPushes()
+	let := c.holdPushes()
 	c.failover("b")
 	c.awaitOverride("b")
 	again := &figure{what: "Argo CD without the stanza: put back → moved again, on the wire", target: 200 * time.Millisecond}
@@ -64,6 +64,8 @@ func benchReverts(t *testing.T, r *report, n int) {
 		again.add(e.lasted)
 	}
 	r.add(again)
+	let()
+	c.awaitHandedBack("b", 2)
 	c.p.Stop()
 }
 
