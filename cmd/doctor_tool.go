@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -181,10 +182,7 @@ func (i ignored) isAbout(svc *corev1.Service) bool {
 }
 
 func (e *exam) application(ctx context.Context, o live.Owner) {
-	namespace, name := e.argo, o.Name
-	if elsewhere, rest, ok := strings.Cut(o.Name, "_"); ok { // an Application outside of Argo CD's own namespace
-		namespace, name = elsewhere, rest
-	}
+	namespace, name := cmp.Or(o.Namespace, e.argo), o.Name
 	object, ok := e.read(ctx, schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}, namespace, name)
 	if !ok {
 		return

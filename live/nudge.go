@@ -71,7 +71,7 @@ func (n *nudger) ask(ctx context.Context, what Nudge) {
 	at := n.now().UTC().Format(time.RFC3339Nano)
 	switch {
 	case what.Owner.Tool == ArgoCD:
-		n.annotate(ctx, applications(), n.argo, what.Owner.Name, annotationRefresh, "normal")
+		n.annotate(ctx, applications(), cmp.Or(what.Owner.Namespace, n.argo), what.Owner.Name, annotationRefresh, "normal")
 	case what.Owner.Tool != Flux:
 	case strings.HasSuffix(what.Key, nudgeUnfrozen): // the artifact is the same: the source has nothing new to say
 		n.annotate(ctx, kustomizations(), what.Owner.Namespace, what.Owner.Name, annotationRequestedAt, at)

@@ -34,7 +34,7 @@ func (t Tool) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 // Owner is the object of a GitOps tool that applies a Service.
 type Owner struct {
 	Tool Tool `json:"tool"`
-	// Namespace of the owner; "" for Argo CD, whose Services do not tell it.
+	// Namespace of the owner; "" for an Application in Argo CD's own, of which Services do not tell the name.
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 }
@@ -51,12 +51,21 @@ func OwnerOf(s *corev1.Service) Owner {
 		}
 	}
 	if app, _, ok := strings.Cut(s.Annotations["argocd.argoproj.io/tracking-id"], ":"); ok {
-		return Owner{Tool: ArgoCD, Name: app}
+		return application(app)
 	}
 	if managedBy(s, "argocd-controller") {
 		return Owner{Tool: ArgoCD, Name: s.Labels["app.kubernetes.io/instance"]}
 	}
 	return Owner{}
+}
+
+// application reads a tracked name: "app", or "namespace_app" of one that is not in Argo CD's own namespace.
+func application(tracked string) Owner {
+	namespace, name, ok := strings.Cut(tracked, "_")
+	if !ok {
+		return Owner{Tool: ArgoCD, Name: tracked}
+	}
+	return Owner{ArgoCD, namespace, name}
 }
 
 func managedBy(s *corev1.Service, manager string) bool {
