@@ -60,11 +60,12 @@ func Aurora(c *pgcluster.Cluster) string {
 }
 
 func hosts(c *pgcluster.Cluster) string {
-	text := "sslMode: disable\nhosts:\n"
+	var text strings.Builder
+	text.WriteString("sslMode: disable\nhosts:\n")
 	for _, n := range c.Nodes() {
-		text += fmt.Sprintf("- {name: %s, host: %s, port: %d}\n", n.Name, n.Host, n.Port)
+		fmt.Fprintf(&text, "- {name: %s, host: %s, port: %d}\n", n.Name, n.Host, n.Port)
 	}
-	return text
+	return text.String()
 }
 
 // YAMLValue is the value of a key on a line of its own, "" when it is not there.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/poolwright/poolwright/gitsync/gitserver"
 	"github.com/poolwright/poolwright/test/driver"
 )
@@ -126,10 +124,4 @@ func (c *cluster) wantOwners(role string, want ...string) {
 	if got := now(c.stage, func() []string { return c.service(role).owners }); !slices.Equal(got, want) {
 		c.t.Errorf("the %s's selector is owned by %q, want %q", role, got, want)
 	}
-}
-
-// wantEventsOf wants an Event of a reason on a role's Service to have come from poolwright.
-func isEvent(o any, role, reason string) bool {
-	e, ok := o.(*corev1.Event)
-	return ok && e.Reason == reason && e.InvolvedObject.Name == "story-"+role
 }

@@ -74,17 +74,10 @@ func newGate(t testing.TB, w world) *gate {
 
 // close cuts poolwright off from the API server.
 func (g *gate) close() {
-	g.set(true)
-	g.CloseClientConnections()
-}
-
-// open ends close.
-func (g *gate) open() { g.set(false) }
-
-func (g *gate) set(shut bool) {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shut = shut
+	g.shut = true
+	g.mu.Unlock()
+	g.CloseClientConnections()
 }
 
 // before does something when a request comes that matches, instead of handing it on. It happens once.

@@ -96,9 +96,6 @@ func (c *cluster) make(kind schema.GroupVersionResource, text string) {
 	check(c.t, err)
 }
 
-// applied is the revision that Flux says it applied last, "" for none.
-func (c *cluster) applied() string { return c.status("lastAppliedRevision") }
-
 // status is a field of the Kustomization's status.
 func (c *cluster) status(field string) string {
 	c.t.Helper()

@@ -83,7 +83,7 @@ func (c *cluster) wantCommits(parts ...string) {
 func (c *cluster) wantSaid(parts ...string) {
 	c.t.Helper()
 	if driver.Line(c.p.Text(), parts...) == "" {
-		c.t.Error(fmt.Sprintf("poolwright's log has no line with %q", parts))
+		c.t.Errorf("poolwright's log has no line with %q", parts)
 	}
 }
 
