@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
