@@ -40,6 +40,7 @@ e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RU
 bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 15 minutes, alone on the machine)
 	BENCH_ROUNDS=$(or $(ROUNDS),20) $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'
 
+e2e-build: export CGO_ENABLED := 0
 e2e-build: bed-build
 	$(GO) vet -tags e2e ./test/e2e
 	$(GO) test -c -tags e2e -ldflags '-s -w' -o bin/e2e.test ./test/e2e
