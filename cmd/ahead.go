@@ -47,7 +47,7 @@ func (e evidence) fromKubernetes(s live.Sight, ok bool) evidence {
 	if !ok {
 		return e
 	}
-	e.Ready = readyMembers(s)
+	e.Ready, e.Applied = readyMembers(s), s.Applied()
 	if o := s.Order(); o != nil {
 		e.Order = &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
 	}
@@ -81,7 +81,9 @@ func readyMembers(s live.Sight) map[string]int {
 
 // lead tells the live side where the Services belong by this decision.
 func (r *Reconciler) lead(d declaration, declared plan.State, head string, decided plan.Plan) {
-	r.Live.Want(wantOf(d, declared, head, decided, r.latest.evidence))
+	w := wantOf(d, declared, head, decided, r.latest.evidence)
+	w.Applied = r.git.applied
+	r.Live.Want(w)
 }
 
 // wantOf is a decision as the live side needs it. With nothing declared there is

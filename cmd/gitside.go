@@ -26,6 +26,7 @@ type gitSide struct {
 	place    place
 	base     *gitsync.Base // as last read or written; nil when not known
 	baseAt   time.Time
+	applied  uint64        // evidence.Applied before base was read or written
 	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
 	pushes   int           // finished so far
 	pushing  bool
@@ -48,6 +49,7 @@ type gitDone struct {
 	place     place
 	isPush    bool
 	pushes    int // how many had finished when a read began
+	applied   uint64
 	base      *gitsync.Base
 	receipt   gitsync.Receipt
 	proposals []proposal
@@ -75,12 +77,12 @@ func (r *Reconciler) read(ctx context.Context, d declaration) {
 		return
 	}
 	r.git.reading = true
-	pushes := r.git.pushes
+	pushes, applied := r.git.pushes, r.latest.Applied
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
 		base, err := r.Git.Read(ctx, d)
-		r.git.done <- gitDone{place: d.place(), pushes: pushes, base: &base, err: err}
+		r.git.done <- gitDone{place: d.place(), pushes: pushes, applied: applied, base: &base, err: err}
 	}()
 }
 
@@ -91,13 +93,16 @@ func (r *Reconciler) publish(ctx context.Context, d declaration, p plan.Plan) {
 		return
 	}
 	r.git.pushing = true
-	go func() { r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange) }()
+	applied := r.latest.Applied
+	go func() {
+		r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange, applied)
+	}()
 }
 
 var errElsewhere = errors.New("drawing: the Cluster file names another place meanwhile")
 
-func (r *Reconciler) push(ctx context.Context, d declaration, urgent bool) gitDone {
-	out := gitDone{place: d.place(), isPush: true}
+func (r *Reconciler) push(ctx context.Context, d declaration, urgent bool, applied uint64) gitDone {
+	out := gitDone{place: d.place(), isPush: true, applied: applied}
 	out.receipt = r.Git.Submit(ctx, d, gitsync.Edit{Dir: d.Dir(), Urgent: urgent, Draw: func(base gitsync.Base) ([]gitsync.Change, error) {
 		r.mu.Lock()
 		newest := r.latest
@@ -152,7 +157,7 @@ func (r *Reconciler) finished(d gitDone) bool {
 		return false
 	}
 	g.retry.Reset()
-	g.baseAt = r.Now()
+	g.baseAt, g.applied = r.Now(), d.applied
 	landed := len(d.receipt.Commits) > 0
 	if !landed && g.base != nil && g.base.Head == d.base.Head {
 		return false

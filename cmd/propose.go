@@ -29,6 +29,8 @@ type evidence struct {
 	PausedBy string
 	// Known is the epoch of the override that was seen before the databases were asked, 0 for none.
 	Known uint64
+	// Applied is the epoch that the live Services have been brought to; 0 when that is not known.
+	Applied uint64
 	// Resumed is when a person last lifted what reverts hold.
 	Resumed time.Time
 }

@@ -161,7 +161,8 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 			return nil
 		}
 	}
-	if r.Now().Sub(r.git.baseAt) >= readEvery { // also after an error: a person may have mended the tree
+	// Also after an error, for a person may have mended the tree; and when the tool has brought the Services to another commit.
+	if r.Now().Sub(r.git.baseAt) >= readEvery || r.git.applied != r.latest.Applied {
 		r.read(ctx, d)
 	}
 	return err

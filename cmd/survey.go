@@ -155,6 +155,7 @@ func (v *survey) decide() {
 		decided.Action = plan.Hold // nothing is known that would be better
 	}
 	v.want = wantOf(d, v.declared, headOf(v.base), decided, e)
+	v.want.Applied = e.Applied
 	if !v.fromGit {
 		v.want.Declared = 0
 	}

@@ -93,6 +93,17 @@ func (s Sight) Record() *Record {
 	return l.strongest
 }
 
+// Applied is the epoch that the GitOps tool has brought the Writer Service to, or the Reader where there is no Writer; 0 when
+// neither exists or says so.
+func (s Sight) Applied() uint64 {
+	for _, role := range []Role{Writer, Reader} {
+		if svc := s.Services[role]; svc != nil {
+			return receiptOf(svc)
+		}
+	}
+	return 0
+}
+
 // orderFor is how long an order stands that only a Service tells of: the command could not write it down.
 const orderFor = 30 * time.Minute
 

@@ -17,7 +17,7 @@
 //     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision and is
 //     newer: a person, or another process, knew more. A pause stops every write.
 //  3. An override begins with a decided failover, or when Git names another writer than a Service which the tool has not brought to
-//     that commit: the patch was lost in a crash. Nothing else begins one: outside of an override Git owns the Services, and what
+//     that commit: the patch was lost in a crash. Git must have been read since the tool last came. Nothing else begins one: outside of an override Git owns the Services, and what
 //     differs is only said.
 //  4. A first move waits for a ready pod of the new writer, unless the old one has none either or a person ordered it. What has been
 //     moved before is put back in any case.

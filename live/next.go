@@ -113,14 +113,16 @@ func sameSelect(a, b map[Role]map[string]string) bool { return maps.EqualFunc(a,
 
 // lags reports whether Git names another writer than a Service that the tool has
 // not brought to that commit: a failover that is not live, because its patch was
-// lost between the decision and now.
+// lost between the decision and now. One that was brought to an older commit since Git was read may be at
+// what Git says by now: a person's revert.
 func (l *look) lags() bool {
 	t, ok := l.want.target(Writer)
 	svc := l.sight.Services[Writer]
 	if !ok || svc == nil || l.want.Hold || l.want.Declared == 0 || l.want.Epoch != l.want.Declared {
 		return false
 	}
-	return instanceOf(ourKeys(svc.Spec.Selector)) != instanceOf(t.Select) && receiptOf(svc) < l.want.Epoch
+	receipt := receiptOf(svc)
+	return instanceOf(ourKeys(svc.Spec.Selector)) != instanceOf(t.Select) && receipt < l.want.Epoch && receipt == l.want.Applied
 }
 
 // override moves, protects and hands back.

@@ -193,6 +193,22 @@ func TestNext(t *testing.T) {
 				return want
 			}, phase: Overriding, hurdle: "ahead-of-git",
 		},
+		"13 the tool went back to an older commit, and Git has not been read since": {
+			given: func(w *world) {
+				w.settle("b")
+				w.apply(state(1, "a"))
+			}, want: func(w *world) Want {
+				want := w.wish("b")
+				want.Applied = 2
+				return want
+			}, phase: Idle,
+		},
+		"13 Git has been read since, and says what it said": {
+			given: func(w *world) {
+				w.settle("b")
+				w.apply(state(1, "a"))
+			}, phase: Overriding, writes: "override writer, override reader, mirror",
+		},
 		"17 our entry among the managers is all that is left": {
 			given: func(w *world) {
 				w.edit(Writer, FieldManager, steer("b"))

@@ -9,6 +9,9 @@ type Want struct {
 	Epoch uint64
 	// Declared is the epoch at the Git head; 0 while Git has not been read.
 	Declared uint64
+	// Applied is what [Sight.Applied] was before Git was read last: a Service that is at another epoch now was brought there
+	// by something that Declared may not know of.
+	Applied uint64
 	// Head is the commit that Declared was read from, "" when not known.
 	Head string
 	// From and To are the declared writer and the wanted one.

@@ -164,7 +164,7 @@ func (w *world) sight() Sight {
 // wish is the Want for a membership: a failover when its writer is not Git's.
 func (w *world) wish(writer string) Want {
 	head := w.head()
-	want := Want{Epoch: head.Epoch, Declared: head.Epoch, Head: fmt.Sprint("commit-", len(w.git)), From: head.Writer, To: writer, Reason: "writer-moved " + writer}
+	want := Want{Epoch: head.Epoch, Declared: head.Epoch, Head: fmt.Sprint("commit-", len(w.git)), From: head.Writer, To: writer, Reason: "writer-moved " + writer, Applied: w.sight().Applied()}
 	if writer != head.Writer {
 		want.Epoch, want.Begin = head.Epoch+1, true
 	}
