@@ -216,14 +216,14 @@ type sampler struct {
 }
 
 // sample begins to read, where exactly one instance must be.
-func (b *failovers) sample() *sampler {
+func (c *cluster) sample() *sampler {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &sampler{stop: cancel, done: make(chan struct{})}
-	b.t.Cleanup(cancel)
+	c.t.Cleanup(cancel)
 	go func() {
 		defer close(s.done)
 		for ctx.Err() == nil {
-			list, err := b.client.DiscoveryV1().EndpointSlices(b.ns).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=story-writer"})
+			list, err := c.client.DiscoveryV1().EndpointSlices(c.ns).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=story-writer"})
 			if err != nil {
 				continue
 			}

@@ -16,6 +16,7 @@ import (
 func TestCore23OverrideAndHandBack(t *testing.T) {
 	t.Parallel()
 	c := bootstrap(t, hands{})
+	s := c.sample()
 	c.failover("b")
 	c.awaitOverride("b")
 	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
@@ -42,6 +43,9 @@ func TestCore23OverrideAndHandBack(t *testing.T) {
 	c.awaitHandedBack("b", 2)
 	c.awaitEvent("writer", "HandedBack")
 	c.wantNeverTwo()
+	if reads, two, none := s.end(); two+none > 0 || reads < 100 {
+		t.Errorf("of %d reads of the Writer's EndpointSlices %d had two instances and %d none", reads, two, none)
+	}
 	c.p.Stop()
 }
 
