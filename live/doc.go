@@ -42,5 +42,6 @@
 // # What is done about it
 //
 // [Keeper] watches the objects, takes the newest Want, and makes Next's writes in order. It needs get, list and watch of each
-// object by name, and of the cluster's pods.
+// object by name, and of the cluster's pods. A pod that becomes ready counts a second later, when the EndpointSlice controller
+// knows of it too: a Service that is moved to it before would have nobody for a moment.
 package live

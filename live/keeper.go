@@ -40,6 +40,7 @@ type Keeper struct {
 	pods              *source[*corev1.Pod]
 	watches           []watched
 
+	ready         *readiness
 	wake, changed chan struct{}
 	teller        *teller
 	nudger        *nudger
@@ -83,6 +84,7 @@ func New(c Config) *Keeper {
 		teller: newTeller(c.Tell), nudger: newNudger(c),
 		paces: map[string]*pace{}, faults: map[string]Condition{}, astray: map[Role]time.Time{},
 	}
+	k.ready = &readiness{now: c.Now, wake: k.Wake}
 	k.watchAll()
 	return k
 }
@@ -187,10 +189,7 @@ func (k *Keeper) objects() (o objects, ok bool) {
 		}
 	}
 	if synced, err := k.pods.state(); synced && CodeOf(err) != Forbidden {
-		o.ready = map[string]int{}
-		for _, pod := range k.pods.all() {
-			o.count(pod)
-		}
+		o.ready = k.ready.count(k.pods.all())
 	}
 	return o, true
 }

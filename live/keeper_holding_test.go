@@ -126,6 +126,11 @@ func TestChangedTellsOfEachChangeOfWhatIsSeen(t *testing.T) {
 			t.Error("a pod that is not ready changes nothing")
 		}
 		b.add("pods", pod("c-1", "c", true))
+		time.Sleep(settleTime - time.Millisecond)
+		if changed() {
+			t.Error("others may not know yet that the pod is ready")
+		}
+		time.Sleep(time.Millisecond)
 		if !changed() {
 			t.Error("a pod became ready")
 		}

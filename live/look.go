@@ -50,7 +50,9 @@ func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight,
 	if err == nil {
 		o.ready = map[string]int{}
 		for i := range pods.Items {
-			o.count(&pods.Items[i])
+			if isReady(&pods.Items[i]) {
+				o.ready[pods.Items[i].Labels[render.LabelInstance]]++
+			}
 		}
 	}
 	s := o.sight(names)
@@ -83,18 +85,6 @@ type objects struct {
 	topology, control *corev1.ConfigMap
 	// ready pods by instance; nil when pods cannot be seen.
 	ready map[string]int
-}
-
-// count adds a pod, if it is ready and stays.
-func (o *objects) count(pod *corev1.Pod) {
-	if pod.DeletionTimestamp != nil {
-		return
-	}
-	for _, c := range pod.Status.Conditions {
-		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-			o.ready[pod.Labels[render.LabelInstance]]++
-		}
-	}
 }
 
 // sight reads the objects.

@@ -174,7 +174,7 @@ func TestCore20NoReadyPod(t *testing.T) {
 	c.kubectl("annotate", "pods", "-l", instanceKey+"=b", "bed.poolwright.dev/ready-", "--overwrite")
 	c.awaitOverride("b")
 	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
-	c.wantNeverTwoAtOnce() // the endpoint controller may hear of the Service before it hears that the pod is ready
+	c.wantNeverTwo()
 }
 
 // TestCore25NoAnnotations: somebody took every annotation off the Service. It is moved all the same.
