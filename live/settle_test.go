@@ -2,6 +2,7 @@ package live
 
 import (
 	"maps"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,15 +14,15 @@ import (
 
 func TestAPodCountsOnceOthersCanKnowThatItIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		woken := 0
-		r := &readiness{now: time.Now, wake: func() { woken++ }}
+		var woken atomic.Int64
+		r := &readiness{now: time.Now, wake: func() { woken.Add(1) }}
 		a, b := pod("a-1", "a", true), pod("b-1", "b", false)
 		a.UID, b.UID = types.UID("a"), types.UID("b")
-		want := func(what string, woke int, counts map[string]int) {
+		want := func(what string, woke int64, counts map[string]int) {
 			t.Helper()
 			synctest.Wait()
-			if got := r.count([]*corev1.Pod{a, b}); !maps.Equal(got, counts) || woken != woke {
-				t.Errorf("%s: counted %v, woken %d times", what, got, woken)
+			if got := r.count([]*corev1.Pod{a, b}); !maps.Equal(got, counts) || woken.Load() != woke {
+				t.Errorf("%s: counted %v, woken %d times", what, got, woken.Load())
 			}
 		}
 		want("who is ready at the start counts at once", 0, map[string]int{"a": 1})
