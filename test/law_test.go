@@ -75,7 +75,7 @@ func TestImportLawSeesPlantedBreaches(t *testing.T) {
 		"discovery logs":                       {"discovery/breach.go", "log/slog", "discovery reaches log/slog"},
 		"gitsync knows PostgreSQL's topology":  {"gitsync/breach.go", module + "discovery", "gitsync imports discovery"},
 		"a driver decides":                     {"discovery/aurora/breach.go", module + "plan", "discovery/aurora imports plan"},
-		"the wiring is imported from below":    {"live/breach.go", module + "cmd", "live imports cmd"},
+		"the wiring is imported from below":    {"test/pgcluster/breach.go", module + "cmd", "test/pgcluster imports cmd"},
 		"a package that the law does not know": {"surprise/breach.go", "fmt", "surprise is not in the law"},
 	} {
 		t.Run(name, func(t *testing.T) {
