@@ -101,24 +101,20 @@ func (c *cluster) awaitReverts(n int) {
 	})
 }
 
-// wantReassertedWithin wants each revert of the Writer Service to have been undone within a time.
-func (c *cluster) wantReassertedWithin(limit time.Duration) {
+// wantReverters wants nobody else to have put the Writer Service back, and tells how long it lasted.
+func (c *cluster) wantReverters(name string) {
 	c.t.Helper()
-	var all []time.Duration
+	lasted := figure{what: "put back → moved again"}
 	for _, e := range now(c.stage, c.exposures) {
-		if e.by != "argocd-controller" {
-			c.t.Errorf("%s put the Writer Service back, want argocd-controller alone to", e.by)
+		lasted.add(e.lasted)
+		if e.by != name {
+			c.t.Errorf("%s put the Writer Service back, want %s alone to", e.by, name)
 		}
-		all = append(all, e.lasted)
 	}
-	slices.Sort(all)
-	c.t.Logf("%d reverts by Argo CD, moved again after %v", len(all), all)
-	if all[0] == 0 || all[len(all)-1] > limit {
-		c.t.Errorf("reverts lasted %v, want each to end within %v", all, limit)
-	}
+	c.t.Log(lasted.row())
 }
 
-// wantNotOurs wants no manager of poolwright's on the selectors, and the others' to be these; an empty list is nobody.
+// wantOwners wants a role's selector to be owned by these, "name Operation".
 func (c *cluster) wantOwners(role string, want ...string) {
 	c.t.Helper()
 	if got := now(c.stage, func() []string { return c.service(role).owners }); !slices.Equal(got, want) {

@@ -27,6 +27,8 @@ func TestBenchLive(t *testing.T) {
 		var err error
 		n, err = strconv.Atoi(text)
 		check(t, err)
+	} else {
+		t.Parallel()
 	}
 	r := newReport()
 	t.Run("flux", func(t *testing.T) { benchFailovers(t, r, n) })
