@@ -225,7 +225,7 @@ func TestCore34FalseAlarm(t *testing.T) {
 	t.Parallel()
 	c := bootstrap(t, hands{})
 	c.pg.Stop("a", pgcluster.Fast)
-	c.p.AwaitLine("writer-lost")
+	c.p.AwaitLine("window-opened")
 	c.pg.StartNode("a")
 	c.p.AwaitLine("window-closed")
 	c.wantWriters("a by kubectl-client-side-apply")
