@@ -157,10 +157,11 @@ func (r *Reconciler) finished(d gitDone) bool {
 		return false
 	}
 	g.retry.Reset()
+	moved := g.applied != d.applied
 	g.baseAt, g.applied = r.Now(), d.applied
 	landed := len(d.receipt.Commits) > 0
 	if !landed && g.base != nil && g.base.Head == d.base.Head {
-		return false
+		return moved
 	}
 	if g.base = d.base; landed {
 		r.landed(d)
