@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -183,6 +184,7 @@ func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	r.lead(d, saw.Declared.State, headOf(r.git.base), decided)
 	if decided.Action == plan.Failover {
 		r.tellPlan(decided) // when it is decided, and not when it is drawn
+		runtime.Gosched()   // the Writer's patch goes out before the drawing of the commit takes the processor
 	}
 	r.hurry(d, decided)
 	now := settled{d.Spec, r.git.base}

@@ -20,7 +20,8 @@ const smokeRounds = 3
 //   - patched, served and handed back are when the events of this test's own watches arrive, so that they contain the way to here;
 //   - committed is when git's server has carried out the push.
 //
-// All the while a sampler reads the Writer's EndpointSlices as fast as one reader can, and is part of the load.
+// Then the failovers are made once more, while a sampler reads the Writer's EndpointSlices as fast as one reader can. It is a load of its
+// own, so that the times are those of the rounds without it.
 func TestBenchLive(t *testing.T) {
 	n := smokeRounds
 	if text := os.Getenv("BENCH_ROUNDS"); text != "" {
