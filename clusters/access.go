@@ -3,6 +3,7 @@ package clusters
 import (
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Dir is the cluster's directory in the repository: publish.path, after Load never empty.
@@ -39,4 +40,25 @@ func (c Cluster) Override(instance string) InstanceOverride {
 func (p PgBouncer) ListenPort() int {
 	port, _ := strconv.Atoi(string(p.Config.PgBouncer["listen_port"])) // Load has checked it
 	return port
+}
+
+// The times of a pod that leaves: endpointsLag is what everybody needs to hear that it does, finishing what its transactions
+// have after the last client was told.
+const (
+	endpointsLag = 5 * time.Second
+	finishing    = 10 * time.Second
+)
+
+// DrainTime is how long a pod that leaves goes on serving, in whole seconds: drain, else what the grace period has beyond 10 s,
+// and at least 5 s, which everybody needs to hear of it.
+func (p PgBouncer) DrainTime() time.Duration {
+	if p.Drain > 0 {
+		return time.Duration(p.Drain)
+	}
+	return max(p.GracePeriod()-finishing, endpointsLag)
+}
+
+// GracePeriod is terminationGracePeriodSeconds.
+func (p PgBouncer) GracePeriod() time.Duration {
+	return time.Duration(*p.TerminationGracePeriodSeconds) * time.Second
 }

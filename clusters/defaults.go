@@ -1,6 +1,10 @@
 package clusters
 
-import "strings"
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
 
 // Default is one row of the table of defaults.
 type Default struct {
@@ -20,9 +24,11 @@ func Defaults() []Default {
 		{"spec.discovery.rds.refreshInterval", "1m0s"},
 		{"spec.discovery.sslMode", "require"},
 		{"spec.discovery.timeout", "3s"},
+		{"spec.failover.evictWithin", "5s"},
 		{"spec.failover.fastInterval", "100ms"},
 		{"spec.failover.maxWindow", "10m0s"},
 		{"spec.failover.patchServices", true},
+		{"spec.failover.propagation", "2s"},
 		{"spec.failover.window", "30s"},
 		{"spec.gitops.argocdNamespace", "argocd"},
 		{"spec.monitor.failureThreshold", 3},
@@ -56,7 +62,7 @@ func Defaults() []Default {
 
 // Floors of intervals, as in PgBouncerAurora: a shorter interval means the floor.
 const (
-	intervalFloor = Duration(1e9)  // discovery.interval, monitor.interval
+	intervalFloor = Duration(1e9)  // discovery.interval, monitor.interval, failover.proof.interval
 	refreshFloor  = Duration(10e9) // discovery.rds.refreshInterval
 )
 
@@ -65,6 +71,7 @@ func derive(c *Cluster) {
 	deriveDiscovery(&c.Spec.Discovery)
 	c.Spec.Monitor.Interval = max(c.Spec.Monitor.Interval, intervalFloor)
 	derivePgBouncer(&c.Spec.PgBouncer)
+	deriveFailover(&c.Spec.Failover, c.Spec.PgBouncer)
 	derivePublish(&c.Spec.Publish, c.Metadata.Name)
 }
 
@@ -110,6 +117,40 @@ func derivePgBouncer(p *PgBouncer) {
 		if o.Replicas == nil && p.Replicas != nil {
 			n := *p.Replicas
 			o.Replicas = &n
+		}
+	}
+}
+
+func deriveFailover(f *Failover, p PgBouncer) {
+	if f.Console != nil {
+		orText(&f.Evict, "console")
+		orText(&f.Console.User, consoleUser)
+		orText(&f.Console.SSLMode, "prefer")
+	}
+	orText(&f.Evict, "none")
+	if f.Proof != nil {
+		deriveProof(f.Proof, p)
+	}
+}
+
+// consoleUser is console.user unless a person says otherwise.
+const consoleUser = "poolwright"
+
+func deriveProof(proof *Proof, p PgBouncer) {
+	if proof.Interval == 0 {
+		proof.Interval = Duration(30e9)
+	}
+	proof.Interval = max(proof.Interval, intervalFloor)
+	orText(&proof.SSLMode, "prefer")
+	for _, name := range keys(p.Config.Databases) {
+		if isDatabase(name) {
+			orText(&proof.Database, name)
+		}
+	}
+	orText(&proof.Database, "postgres")
+	for _, address := range []*string{&proof.WriterAddress, &proof.ReaderAddress} {
+		if host, port, _ := splitAddress(*address); host != "" {
+			*address = joinAddress(host, cmp.Or(port, strconv.Itoa(p.ListenPort())))
 		}
 	}
 }

@@ -20,8 +20,9 @@
 //  6. Constant defaults are filled in from one table (Defaults).
 //  7. What the schema cannot say is validated: Kubernetes names, the one source of credentials, what belongs to which provider,
 //     hosts that are one server, keys and entries of pgbouncer.ini (no newline, no host or port in [databases], no global setting
-//     in an override) and the directories of its files, containers, volumes and images of the pod, the version of PgBouncer, the
-//     repository, its branch and directory. Nothing that depends on the file alone is left for the drawing to find.
+//     in an override) and the directories of its files, containers, volumes and images of the pod, the version of PgBouncer, times
+//     that have to fit into each other (drain into the grace period, query_wait_timeout below clientTimeout), logins that TLS cannot
+//     bring about, the repository, its branch and directory. Nothing that depends on the file alone is left for the drawing to find.
 //  8. Everything that is wrong is reported together, sorted by line. Only a file without problems gives a Cluster.
 //  9. Defaults that follow from other fields are derived, and intervals below their floor are raised to it.
 //

@@ -214,13 +214,15 @@ func (im *importer) judge() error {
 		return theirs
 	})
 	im.note(0, "operator flags are not part of the resource: --aws-region is spec.discovery.rds.region, without which AWS is not asked")
+	im.note(0, "spec.failover.console: without it the clients of a demoted instance are not cut off it; the operator restarts the pods")
 	im.note(0, "spec.publish.repository: without it nothing is published")
 	return im.errors()
 }
 
 const importHeader = `# Made from a PgBouncerAurora resource by poolwright import. For a person to decide:
 #   spec.publish.repository: the Git repository that Argo CD or Flux applies; without it nothing is published
-#   spec.discovery.rds.region: the operator's --aws-region; without it AWS is not asked`
+#   spec.discovery.rds.region: the operator's --aws-region; without it AWS is not asked
+#   spec.failover.console: the poolers' administrator; without it the clients of a demoted instance are not cut off it`
 
 func (im *importer) text() ([]byte, error) {
 	doc := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{im.root}, HeadComment: importHeader}

@@ -11,6 +11,14 @@ type PgBouncer struct {
 	Replicas *int `json:"replicas,omitempty" jsonschema:"minimum=1"`
 	// TerminationGracePeriodSeconds is the pods' grace at termination, in seconds. Default 30. Source: PgBouncerAurora.
 	TerminationGracePeriodSeconds *int `json:"terminationGracePeriodSeconds,omitempty" jsonschema:"minimum=0"`
+	// Drain is how long a pod that leaves goes on serving the clients that it has, before it closes them between two transactions,
+	// a Go duration in whole seconds, from 5s, below the grace period: best what the applications' connections live at most.
+	// Default 10s less than the grace period, at least 5s. Source: poolwright.
+	Drain Duration `json:"drain,omitempty"`
+	// ClientTimeout is the shortest timeout that an application has for a query or for a connection of its pool, a Go duration, at
+	// least 2s. query_wait_timeout has to be below it: else whoever queues gives up first, comes again, and the queue grows.
+	// Default none: query_wait_timeout is PgBouncer's, or yours. Source: poolwright.
+	ClientTimeout Duration `json:"clientTimeout,omitempty"`
 	// Config is pgbouncer.ini by section. Default: see its fields. Source: PgBouncerAurora.
 	Config Config `json:"config,omitzero"`
 	// InstanceOverrides change single instances. Default none. Source: PgBouncerAurora.
@@ -28,7 +36,8 @@ type PgBouncer struct {
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// NodeSelector of the pods. Default none. Source: PgBouncerAurora.
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
-	// Affinity of the pods, a Kubernetes Affinity. Default none. Source: PgBouncerAurora.
+	// Affinity of the pods, a Kubernetes Affinity. Default: an instance's pods on different hosts, then in different zones, where
+	// that can be. Source: PgBouncerAurora.
 	Affinity Object `json:"affinity,omitempty"`
 	// Tolerations of the pods, Kubernetes Tolerations. Default none. Source: PgBouncerAurora.
 	Tolerations []Object `json:"tolerations,omitempty"`

@@ -114,21 +114,6 @@ type TopologyPolicy struct {
 	AllowShrink string `json:"allowShrink,omitempty"`
 }
 
-// Failover is how closely a failover is watched, and what is done besides the commit.
-type Failover struct {
-	// Window is how long the fast interval lasts once a failover is suspected, a Go duration. Default 30s.
-	// Source: poolwright (fixed in PgBouncerAurora).
-	Window Duration `json:"window,omitempty"`
-	// MaxWindow bounds the window while no writer is known, a Go duration, not below window. Default 10m. Source: poolwright.
-	MaxWindow Duration `json:"maxWindow,omitempty"`
-	// FastInterval is the interval of discovery and monitor inside the window, a Go duration, at least 20ms. Default 100ms.
-	// Source: poolwright (fixed in PgBouncerAurora).
-	FastInterval Duration `json:"fastInterval,omitempty"`
-	// PatchServices moves the live Services at once in a failover, ahead of Git, where Kubernetes is in reach; false leaves them
-	// to the GitOps tool. After Load never nil. Default true. Source: poolwright.
-	PatchServices *bool `json:"patchServices,omitempty"`
-}
-
 // GitOps is about the tool that applies the generated files.
 type GitOps struct {
 	// ArgoCDNamespace is where Argo CD's Applications are, for a refresh after a commit and for doctor. Default argocd.

@@ -15,7 +15,7 @@ func (r *report) validate(c Cluster) {
 	r.pgbouncer(c.Spec.PgBouncer)
 	r.services(c)
 	r.positive("spec.topologyPolicy.removedInstanceRetention", c.Spec.TopologyPolicy.RemovedInstanceRetention)
-	r.failover(c.Spec.Failover)
+	r.failover(c.Spec.Failover, c.Spec.PgBouncer)
 	r.label("spec.gitops.argocdNamespace", c.Spec.GitOps.ArgoCDNamespace)
 	r.publish(c.Spec.Publish)
 }
@@ -125,16 +125,24 @@ func (r *report) sources(at string, d Discovery) {
 	if c == nil {
 		c = &Credentials{}
 	}
-	used := []string{}
-	for _, s := range []struct {
-		key string
-		set bool
-	}{
+	r.oneSource(at, []source{
 		{"authSecretRef", d.AuthSecretRef != nil},
 		{"credentials.env", c.Env != nil},
 		{"credentials.file", c.File != nil},
 		{"credentials.iamToken", c.IAMToken != nil},
-	} {
+	})
+	r.source(at, d, *c)
+}
+
+// source is a key that credentials can come from.
+type source struct {
+	key string
+	set bool
+}
+
+// oneSource returns the sources that are used, and refuses a second one.
+func (r *report) oneSource(at string, all []source) (used []string) {
+	for _, s := range all {
 		if s.set {
 			used = append(used, s.key)
 		}
@@ -142,7 +150,7 @@ func (r *report) sources(at string, d Discovery) {
 	if len(used) > 1 {
 		r.wrong(at+"."+used[1], "is a second source of credentials, besides "+used[0], "keep one of "+strings.Join(used, ", "))
 	}
-	r.source(at, d, *c)
+	return used
 }
 
 func (r *report) source(at string, d Discovery, c Credentials) {
@@ -184,18 +192,4 @@ func (r *report) service(at, full string, s Service) {
 		r.wrong(at+".name", fmt.Sprintf("makes a Service name of %d characters: %s", len(full), full), "at most 63; shorten metadata.name or this name")
 	}
 	r.labelKeys(at+".annotations", s.Annotations)
-}
-
-// fastFloor is the shortest interval inside the failover window.
-const fastFloor = Duration(20e6)
-
-func (r *report) failover(f Failover) {
-	const at = "spec.failover"
-	r.positive(at+".window", f.Window)
-	if f.MaxWindow < f.Window {
-		r.wrong(at+".maxWindow", "is shorter than window", "")
-	}
-	if f.FastInterval < fastFloor {
-		r.wrong(at+".fastInterval", "must be at least 20ms", "")
-	}
 }

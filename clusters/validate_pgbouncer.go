@@ -26,6 +26,8 @@ func (r *report) pgbouncer(p PgBouncer) {
 	r.config(at+".config", p.Config)
 	r.global(at+".config.pgbouncer", p.Config.PgBouncer)
 	r.overrides(at+".instanceOverrides", p.InstanceOverrides)
+	r.leaving(at, p)
+	r.waiting(at, p)
 	r.environment(at+".sidecars", p.Sidecars)
 }
 
