@@ -19,9 +19,7 @@ const (
 	authVolume   = "poolwright-auth"
 	secretKey    = "userlist.txt"
 	// nobody is a user id that needs no entry in the image's passwd.
-	nobody = 65532
-	// preStop is how long a pod that is leaving goes on serving while the endpoints lose it, in seconds.
-	preStop     = 5
+	nobody      = 65532
 	probePeriod = 10
 )
 
@@ -37,7 +35,7 @@ type baseView struct {
 	PodAnnotations      []pair
 	PodSpec, Container  []field
 	Image, IniPath      string
-	PreStop             int
+	PreStop             string
 	VolumeMounts        []any
 	Sidecars, Volumes   []any
 	ConfigVolume        string
@@ -80,7 +78,7 @@ func viewBase(c clusters.Cluster) (baseView, error) {
 		PodLabels:      append(pairs(theirs(p.Labels), podLabels(c)), slotLabels()...),
 		PodAnnotations: pairs(theirs(p.Annotations)),
 		PodSpec:        podSpec(p), Container: container(p),
-		Image: p.Image, IniPath: path.Join(etcDir, iniFile), PreStop: preStop,
+		Image: p.Image, IniPath: path.Join(etcDir, iniFile), PreStop: preStop(p),
 		VolumeMounts: append(files.mounts, others(p.VolumeMounts, files.mounts, "name", "mountPath")...),
 		Volumes:      append(files.volumes, others(p.Volumes, append(files.volumes, map[string]any{"name": ConfigVolume}), "name")...),
 		ConfigVolume: ConfigVolume, Sidecars: objects(p.Sidecars),
@@ -130,6 +128,16 @@ func automount(p clusters.PgBouncer) any {
 		return nil
 	}
 	return false
+}
+
+// preStop lets a pod that leaves drain. SIGTERM is no use for it: before 1.23 it ends the process in the middle of
+// transactions; since 1.23 it waits for the last client, and the end of the grace period then does the same. So the pod
+// goes on as if nothing were (its console too, through which clients are evicted), and is sent SIGINT, which in each version
+// lets transactions end and no other begin, and exits. The last sleep keeps SIGTERM away until then.
+func preStop(p clusters.PgBouncer) string {
+	drain := p.DrainTime()
+	rest := max(p.GracePeriod()-drain, 0)
+	return fmt.Sprintf("sleep %d; kill -INT 1; sleep %d", int(drain.Seconds()), int(rest.Seconds()))
 }
 
 func podSecurity() map[string]any {

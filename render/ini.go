@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/poolwright/poolwright/clusters"
 	"github.com/poolwright/poolwright/plan"
@@ -22,7 +24,7 @@ type settings = map[string]clusters.Scalar
 
 // defaults carries what incidents taught. Every key is in PgBouncer 1.18, unless knownSince says
 // otherwise; Load adds auth_type, auth_file, listen_addr and listen_port.
-func defaults(v clusters.Version) settings {
+func defaults(p clusters.PgBouncer, v clusters.Version) settings {
 	all := settings{
 		"dns_max_ttl":               "5",    // bounds the cache; never the way a failover is done
 		"ignore_startup_parameters": "",     // a union, see unionKey
@@ -37,11 +39,23 @@ func defaults(v clusters.Version) settings {
 		"tcp_user_timeout":          "5000", // milliseconds
 		"unix_socket_dir":           "",     // the root filesystem is read-only
 	}
+	if p.ClientTimeout > 0 {
+		all["query_wait_timeout"] = waitBelow(time.Duration(p.ClientTimeout))
+	}
 	maps.DeleteFunc(all, func(k string, _ clusters.Scalar) bool {
 		since, gated := knownSince[k]
 		return gated && v.Compare(since) < 0
 	})
 	return all
+}
+
+// longestWait is PgBouncer's own default of query_wait_timeout, in seconds: nobody waits longer for a declared timeout.
+const longestWait = 120
+
+// waitBelow is three quarters of the applications' timeout, in whole seconds: whoever queues gets an answer while
+// the application still listens, PgBouncer looking about three times a second. Load wants at least 2 s.
+func waitBelow(timeout time.Duration) clusters.Scalar {
+	return clusters.Scalar(strconv.Itoa(min(int((timeout / 4 * 3).Seconds()), longestWait)))
 }
 
 // knownSince gates what PgBouncer exits at when it is too old.
@@ -52,6 +66,9 @@ var knownSince = map[string]clusters.Version{
 
 // unionKey is a list: the last of two lines would win, so there is one line with all of it.
 const unionKey = "ignore_startup_parameters"
+
+// adminKey is a list too; but a person's is taken as it would stand in the ini: an override's in the place of the cluster's.
+const adminKey = "admin_users"
 
 // alwaysIgnored is sent by most drivers.
 const alwaysIgnored = "extra_float_digits"
@@ -86,12 +103,10 @@ func mergeIni(c clusters.Cluster, m plan.Member) (ini, error) {
 			return nil, fmt.Errorf("%s is one setting for all instances, not for an override", k)
 		}
 	}
-	main := merged(defaults(version), yours.PgBouncer, its.PgBouncer)
-	union, err := ignored(yours.PgBouncer[unionKey], its.PgBouncer[unionKey])
+	main, err := mergeMain(c, version, its)
 	if err != nil {
 		return nil, err
 	}
-	main[unionKey] = union
 	databases := mergedEntries(map[string]settings{"*": {}}, yours.Databases, its.Databases)
 	for name := range databases {
 		maps.Copy(databases[name], forced(m))
@@ -106,6 +121,26 @@ func mergeIni(c clusters.Cluster, m plan.Member) (ini, error) {
 		return nil, fmt.Errorf("PgBouncer %s has no section [peers], 1.19 has", version)
 	}
 	return f, nil
+}
+
+// mergeMain is section [pgbouncer] of one instance.
+func mergeMain(c clusters.Cluster, version clusters.Version, its clusters.Config) (settings, error) {
+	yours := c.Spec.PgBouncer.Config
+	main := merged(defaults(c.Spec.PgBouncer, version), yours.PgBouncer, its.PgBouncer)
+	if console := c.Spec.Failover.Console; console != nil {
+		main[adminKey] = withAdmin(main[adminKey], console.User)
+	}
+	union, err := ignored(yours.PgBouncer[unionKey], its.PgBouncer[unionKey])
+	main[unionKey] = union
+	return main, err
+}
+
+// withAdmin adds poolwright's own administrator to a person's, sorted, each once. PgBouncer parts the names at commas and blanks.
+func withAdmin(theirs clusters.Scalar, ours string) clusters.Scalar {
+	all := strings.FieldsFunc(string(theirs), func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	all = append(all, ours)
+	slices.Sort(all)
+	return clusters.Scalar(strings.Join(slices.Compact(all), ","))
 }
 
 // ignored joins lists of startup parameters, sorted, each once.

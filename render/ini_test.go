@@ -82,6 +82,43 @@ func TestA13IgnoredParametersAreAUnion(t *testing.T) {
 	}
 }
 
+// A01, as far as it is drawn: whoever evicts is an administrator everywhere, beside whom a person made one.
+func TestA01TheConsolesUserIsAnAdministratorBesideYours(t *testing.T) {
+	with := func(console, cluster, override string) string {
+		return iniOf(t, load(t, "    config: {pgbouncer: {"+cluster+"}}\n    instanceOverrides: [{name: pg-1, config: {pgbouncer: {"+override+"}}}]\n"+console))
+	}
+	const console, other = "  failover: {console: {authSecretRef: {name: c}}}", "  failover: {console: {user: evictor, authSecretRef: {name: c}}}"
+	for _, c := range []struct{ console, cluster, override, want string }{
+		{console, "", "", "poolwright"},
+		{other, "", "", "evictor"},
+		{console, "admin_users: 'zoe,alice'", "", "alice,poolwright,zoe"},
+		{console, "admin_users: 'zoe alice , poolwright'", "", "alice,poolwright,zoe"},
+		{console, "admin_users: alice", "admin_users: zoe", "poolwright,zoe"}, // an override takes the cluster's place
+		{"", "admin_users: 'zoe, alice'", "", "zoe, alice"},
+	} {
+		if got := value(t, with(c.console, c.cluster, c.override), "admin_users"); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	if ini := iniOf(t, load(t, "")); strings.Contains(ini, "admin_users") {
+		t.Errorf("nobody declared a console:\n%s", ini)
+	}
+}
+
+func TestQueuesAreShorterThanADeclaredTimeout(t *testing.T) {
+	for timeout, want := range map[string]string{"2s": "1", "7s": "5", "10s": "7", "30s": "22", "2m40s": "120", "10m": "120", "2500000h": "120"} {
+		if got := value(t, iniOf(t, load(t, "    clientTimeout: "+timeout)), "query_wait_timeout"); got != want {
+			t.Errorf("%s: %s, want %s", timeout, got, want)
+		}
+	}
+	if got := value(t, iniOf(t, load(t, "    clientTimeout: 7s\n    config: {pgbouncer: {query_wait_timeout: 6}}")), "query_wait_timeout"); got != "6" {
+		t.Errorf("yours is %s", got)
+	}
+	if ini := iniOf(t, load(t, "")); strings.Contains(ini, "query_wait_timeout") {
+		t.Errorf("nobody declared a timeout:\n%s", ini)
+	}
+}
+
 func TestA14PreparedStatementsArePinnedWhereKnown(t *testing.T) {
 	of := func(version string) string {
 		return iniOf(t, loadImage(t, "registry.example.com/pgbouncer:"+version, ""))

@@ -15,13 +15,21 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/test/pgbouncer"
 )
 
-// TestRealPgBouncerTakesEachIni starts the installed PgBouncer on every golden ini, as a user that is
+// TestRealPgBouncerTakesEachIni starts the PgBouncer of each golden's version on each golden ini, as a user that is
 // in no passwd, and asks it for a login.
 func TestRealPgBouncerTakesEachIni(t *testing.T) {
-	bin := pgbouncer(t)
+	binaries := map[string]string{}
+	for _, line := range pgbouncer.Versions() {
+		binaries[line] = pgbouncer.Binary(t, line)
+	}
 	for _, g := range goldens(t) {
+		version, _ := g.cluster.Spec.PgBouncer.EffectiveVersion()
+		bin := binaries[lineOf(version)]
 		for _, m := range g.state.Members {
 			t.Run(g.name+"/"+m.Name, func(t *testing.T) {
 				tree := g.draw(t)
@@ -35,53 +43,28 @@ func TestRealPgBouncerTakesEachIni(t *testing.T) {
 	}
 }
 
-// pooler is a PgBouncer binary and its version.
-type pooler struct {
-	path         string
-	major, minor int
-}
-
-func pgbouncer(t *testing.T) pooler {
-	t.Helper()
-	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer"} {
-		found, err := exec.LookPath(name)
-		if err != nil {
-			continue
+// lineOf is the newest minor line of the test bed that is no newer than a version: it knows no key that the version does not know.
+func lineOf(v clusters.Version) string {
+	line := ""
+	for _, l := range pgbouncer.Versions() {
+		var have clusters.Version
+		if _, err := fmt.Sscanf(l, "%d.%d", &have.Major, &have.Minor); err == nil && have.Compare(v) <= 0 {
+			line = l
 		}
-		out, err := exec.Command(found, "--version").Output()
-		p := pooler{path: found}
-		if _, scan := fmt.Sscanf(string(out), "PgBouncer %d.%d", &p.major, &p.minor); err != nil || scan != nil {
-			t.Fatalf("%s --version: %v %v: %s", found, err, scan, out)
-		}
-		return p
 	}
-	t.Fatal("no pgbouncer is installed; make test installs it (apt-get install pgbouncer)")
-	return pooler{}
+	return line
 }
 
-// tooNew are lines that an older PgBouncer than the golden's does not know, by the minor version
-// of 1.x that brought them. Nothing else may be taken out of an ini to make it start.
-var tooNew = map[*regexp.Regexp]int{
-	regexp.MustCompile(`(?m)^max_prepared_statements = .*\n`): 21,
-	regexp.MustCompile(`(?m)^peer_id = .*\n`):                 19,
-	regexp.MustCompile(`(?s)\n\[peers\]\n.*`):                 19,
-}
-
-func startAndAsk(t *testing.T, p pooler, ini []byte) {
+func startAndAsk(t *testing.T, bin string, ini []byte) {
 	t.Helper()
 	dir := openDir(t)
-	for re, since := range tooNew {
-		if p.major == 1 && p.minor < since {
-			ini = re.ReplaceAll(ini, nil)
-		}
-	}
 	port := freePort(t)
 	ini = moved(t, ini, dir, port)
 	file := filepath.Join(dir, "pgbouncer.ini")
 	write(t, file, ini)
 	write(t, filepath.Join(dir, "userlist.txt"), []byte(`"app" "secret"`+"\n"))
 
-	cmd := exec.Command(p.path, file)
+	cmd := exec.Command(bin, file)
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
 	}

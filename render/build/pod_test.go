@@ -30,13 +30,26 @@ func drawn(t *testing.T, spec string) bed {
 	return b.custom(t, nil)
 }
 
+// preStop is how long a container serves on before it is told to end, and how long it then has, in seconds.
+func preStop(t *testing.T, container map[string]any) (drain, finish int) {
+	t.Helper()
+	command, _ := at(container, "lifecycle", "preStop", "exec", "command").([]any)
+	if len(command) != 3 || command[0] != "sh" || command[1] != "-c" {
+		t.Fatalf("preStop is %v", command)
+	}
+	if n, err := fmt.Sscanf(command[2].(string), "sleep %d; kill -INT 1; sleep %d", &drain, &finish); n != 2 {
+		t.Fatalf("preStop is %q: %v", command[2], err)
+	}
+	return drain, finish
+}
+
 func TestA05ARolloutNeverRefusesConnections(t *testing.T) {
 	for _, grace := range []int{30, 300} {
 		d := deployment(t, fmt.Sprintf("    terminationGracePeriodSeconds: %d", grace))
 		pod := at(d, "spec", "template", "spec").(map[string]any)
 		container := pod["containers"].([]any)[0].(map[string]any)
-		if got := at(container, "lifecycle", "preStop", "exec", "command"); !cmp.Equal(got, []any{"sleep", "5"}) {
-			t.Errorf("preStop is %v: it must wait 5 s before the signal", got)
+		if drain, _ := preStop(t, container); drain < 5 {
+			t.Errorf("preStop waits %d s: endpoints need 5 s before the signal", drain)
 		}
 		live := at(container, "livenessProbe").(map[string]any)
 		if patience := live["failureThreshold"].(int) * live["periodSeconds"].(int); patience <= grace {
@@ -45,6 +58,40 @@ func TestA05ARolloutNeverRefusesConnections(t *testing.T) {
 		rolling := at(d, "spec", "strategy", "rollingUpdate")
 		if !cmp.Equal(rolling, any(map[string]any{"maxUnavailable": 0, "maxSurge": 1})) {
 			t.Errorf("rolls with %v", rolling)
+		}
+	}
+}
+
+// A04: the drain and what transactions have after it are the grace period, in every version: the hook never ends before
+// the process does, so that the SIGTERM that follows it meets nothing that could still end by itself.
+func TestA04TheDrainFillsTheGracePeriod(t *testing.T) {
+	for spec, want := range map[string][2]int{
+		"":                                       {20, 10},
+		"    terminationGracePeriodSeconds: 300": {290, 10},
+		"    terminationGracePeriodSeconds: 12":  {5, 7},
+		"    terminationGracePeriodSeconds: 0":   {5, 0},
+		"    terminationGracePeriodSeconds: 660\n    drain: 10m": {600, 60},
+	} {
+		container := at(deployment(t, spec), "spec", "template", "spec").(map[string]any)["containers"].([]any)[0].(map[string]any)
+		if drain, finish := preStop(t, container); [2]int{drain, finish} != want {
+			t.Errorf("%q: drains %d s and has %d s more, want %v", spec, drain, finish, want)
+		}
+	}
+}
+
+// A23: nothing of the Secret is in the tree but its name. The mount is a directory, so that a new content arrives in pods that run;
+// a Secret of another name rolls each pooler once.
+func TestA23ASecretIsMountedByNameAlone(t *testing.T) {
+	b := golden(t, "three-instances")
+	before, manifests := templates(t, b), b.build(t)
+	if bytes.Contains(manifests, []byte("subPath")) || !bytes.Contains(manifests, []byte("name: example-pg-userlist\n")) {
+		t.Errorf("the Secret is not mounted as a directory:\n%s", manifests)
+	}
+	b.cluster.Spec.PgBouncer.AuthFileSecretRef.Name = "example-pg-userlist-2"
+	after := templates(t, b.custom(t, nil))
+	for title := range before {
+		if cmp.Equal(before[title], after[title]) {
+			t.Errorf("%s does not roll", title)
 		}
 	}
 }
