@@ -126,6 +126,7 @@ func (c CheckCmd) check(builder *build.Builder, dir string) checked {
 		}
 		one.Issues = append(one.Issues, issueOf(dir, f))
 	}
+	one.Issues = append(one.Issues, advice(file, d.Cluster)...)
 	one.drawn.Cluster = d.Cluster
 	one.drawn.State, _ = render.ReadBack(d.Metadata.Name, base.Files) // Check has said what is wrong with it
 	if c.Base != "" {
