@@ -144,8 +144,12 @@ func TestTLSOnBothSidesOfThePooler(t *testing.T) {
 		problemAt(t, login(c.theirs, c.override, c.ours), c.at)
 	}
 	for _, c := range [][3]string{
-		{"", "", ""}, {"", "", ", sslMode: disable"}, {"client_tls_sslmode: require", "", ""}, {"client_tls_sslmode: require", "", ", sslMode: verify-full"},
-		{"client_tls_sslmode: prefer", "client_tls_sslmode: allow", ", sslMode: require"}, {"client_tls_sslmode: allow", "", ", sslMode: disable"},
+		{"", "", ""},
+		{"", "", ", sslMode: disable"},
+		{"client_tls_sslmode: require", "", ""},
+		{"client_tls_sslmode: require", "", ", sslMode: verify-full"},
+		{"client_tls_sslmode: prefer", "client_tls_sslmode: allow", ", sslMode: require"},
+		{"client_tls_sslmode: allow", "", ", sslMode: disable"},
 	} {
 		mustLoad(t, login(c[0], c[1], c[2]))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/render/build"
 )
 
 // deployment is the first instance's, under lines below spec.pgbouncer.
@@ -76,6 +77,24 @@ func TestA04TheDrainFillsTheGracePeriod(t *testing.T) {
 		if drain, finish := preStop(t, container); [2]int{drain, finish} != want {
 			t.Errorf("%q: drains %d s and has %d s more, want %v", spec, drain, finish, want)
 		}
+	}
+}
+
+func TestA04TheHookHasToReachPgBouncer(t *testing.T) {
+	shared := func(more string) bed {
+		return golden(t, "three-instances").custom(t, map[string]string{
+			"custom/kustomization.yaml": component + "patches: [{target: {kind: Deployment, name: example-pg-example-pg-1}, path: p.yaml}]\n",
+			"custom/p.yaml":             "kind: Deployment\nmetadata: {name: any}\nspec: {template: {spec: {shareProcessNamespace: true" + more + "}}}\n",
+		})
+	}
+	found := shared("").check(t)
+	wantFinding(t, found, build.Warning, "Deployment example-pg-example-pg-1", "process 1 is not PgBouncer")
+	if len(found) != 1 {
+		t.Errorf("more than that:\n%s", lines(found))
+	}
+	theirs := shared(", containers: [{name: pgbouncer, lifecycle: {preStop: {exec: {command: [mine]}}}}]")
+	if found := theirs.check(t); len(found) > 0 {
+		t.Errorf("a hook of theirs:\n%s", lines(found))
 	}
 }
 

@@ -62,7 +62,8 @@ type verifier struct {
 //  3. Each member has a Deployment, Service and PodDisruptionBudget that select its pods and nobody
 //     else's, and pods that carry their labels.
 //  4. Each Deployment mounts its own ini, and that ini names the instance's own endpoint and no other.
-//  5. No Deployment of the cluster belongs to nobody.
+//  5. The hook that ends a pod signals process 1, and that is PgBouncer.
+//  6. No Deployment of the cluster belongs to nobody.
 func verify(c clusters.Cluster, s plan.State, objects []object) []Finding {
 	v := verifier{c: c, s: s, objects: map[string]object{}}
 	for _, o := range objects {
@@ -165,6 +166,23 @@ func (v *verifier) member(m plan.Member) {
 		v.say(o.title(), fmt.Sprintf("its pods carry %s, not %s", labelText(ours), labelText(want)), "nothing in custom/ may change poolwright.dev labels")
 	}
 	v.endpoint(o, m)
+	v.leaves(o)
+}
+
+// leaves verifies that the preStop hook reaches PgBouncer: in a shared process namespace process 1 is another.
+func (v *verifier) leaves(o object) {
+	pod := o.mapping("spec", "template", "spec")
+	containers, _ := pod["containers"].([]any)
+	for _, c := range containers {
+		container, _ := c.(map[string]any)
+		hook := fmt.Sprint(object(container).at("lifecycle", "preStop"))
+		if pod["shareProcessNamespace"] == true && strings.Contains(hook, "kill -INT 1;") {
+			v.found = append(v.found, Finding{
+				Severity: Warning, Object: o.title(), Message: "shares its process namespace, in which process 1 is not PgBouncer: a pod that leaves cuts transactions",
+				Hint: "take shareProcessNamespace out of custom/, or patch lifecycle.preStop too",
+			})
+		}
+	}
 }
 
 // podLabels are poolwright's labels on a Deployment's pods that selectors are made of.
