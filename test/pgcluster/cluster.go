@@ -29,6 +29,8 @@ type Options struct {
 	// TLS turns ssl on, with a certificate for each node's address that
 	// Cluster.CAFile verifies. Plain connections stay possible.
 	TLS bool
+	// From are networks that clients come from besides 127.0.0.0/8, as pods do.
+	From []string
 	// Settings are further lines for the postgresql.conf of all nodes.
 	Settings []string
 }

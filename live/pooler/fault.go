@@ -1,0 +1,113 @@
+package pooler
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// without removes a secret.
+func (e *Error) without(secret string) *Error {
+	if secret != "" {
+		e.Detail = strings.ReplaceAll(e.Detail, secret, "*****")
+	}
+	return e
+}
+
+// judge classifies what the driver, the network or the pooler said.
+func judge(ctx context.Context, err error) *Error {
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return &Error{Fault: byWords(said), Code: said.Code, Detail: oneLine(said.Message)}
+	}
+	switch {
+	case isUntrusted(err):
+		return &Error{Fault: Untrusted, Detail: plain(err)}
+	case isTimeout(ctx, err):
+		return &Error{Fault: Timeout, Detail: "no answer in time"}
+	case isAbsent(err):
+		return &Error{Fault: Unreachable, Detail: plain(err)}
+	}
+	return &Error{Fault: Garbled, Detail: plain(err)}
+}
+
+// judgeLogin is judge for the time before anybody is let in.
+func judgeLogin(ctx context.Context, err error) *Error {
+	e := judge(ctx, err)
+	if e.Fault == Garbled && strings.Contains(err.Error(), "TLS") {
+		e.Fault = Untrusted
+	}
+	return e
+}
+
+// byWords finds out what a refusal is about: PgBouncer says 08P01 (protocol_violation) to almost everything.
+func byWords(said *pgconn.PgError) Fault {
+	words := strings.ToLower(said.Message)
+	has := func(any ...string) bool {
+		for _, w := range any {
+			if strings.Contains(words, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("ssl required", "tls required"):
+		return Untrusted
+	case strings.HasPrefix(said.Code, "28"), has("authentication failed", "no such user", "not allowed", "admin access", "auth failed", "wrong password"):
+		return Denied
+	case strings.HasPrefix(said.Code, "57P"):
+		return Unreachable
+	}
+	return Refused
+}
+
+func isTimeout(ctx context.Context, err error) bool {
+	var network net.Error
+	return ctx.Err() != nil || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+func isAbsent(err error) bool {
+	var name *net.DNSError
+	var op *net.OpError
+	var code syscall.Errno
+	return errors.As(err, &name) || errors.As(err, &op) || errors.As(err, &code) || errors.Is(err, pgconn.ErrConnClosed) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
+}
+
+// isUntrusted: the peer could not prove who it is, or will not speak TLS where that is demanded.
+func isUntrusted(err error) bool {
+	var verify *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var record tls.RecordHeaderError
+	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &record)
+}
+
+// plain is the innermost cause in one line: what wraps it repeats the address, the user and an ephemeral port.
+func plain(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		var several interface{ Unwrap() []error }
+		if errors.As(err, &several) && len(several.Unwrap()) > 0 {
+			next = several.Unwrap()[0] // of several ways that were tried, the first
+		}
+		if next == nil {
+			return oneLine(err.Error())
+		}
+		err = next
+	}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
