@@ -12,10 +12,11 @@ func ControlName(cluster string) string { return cluster + "-control" }
 
 // Keys of the control ConfigMap's data. Values are JSON.
 const (
-	keyOverride = "override" // Record: the mirror of the Services' annotations
-	keyOrder    = "order"    // Order, by `patch`
-	keyPause    = "pause"    // Pause, by `pause`
-	keyResume   = "resume"   // Resume, by `resume`
+	keyOverride = "override"  // Record: the mirror of the Services' annotations
+	keyOrder    = "order"     // Order, by `patch`
+	keyPause    = "pause"     // Pause, by `pause`
+	keyResume   = "resume"    // Resume, by `resume`
+	keyEviction = "evictions" // Eviction: whose clients are being cut, or were last
 )
 
 // Control is what the control ConfigMap says. The zero value says nothing.
@@ -24,6 +25,7 @@ type Control struct {
 	Order    *Order
 	Pause    *Pause
 	Resume   *Resume
+	Eviction *Eviction
 }
 
 // Order is a person's word about who the writer is, from `poolwright patch`.
@@ -64,6 +66,13 @@ func ParseControl(data map[string]string) (c Control, err error) {
 		r, e := ParseRecord(text)
 		if e == nil {
 			c.Override = &r
+		}
+		return e
+	})
+	read(keyEviction, func(text string) error {
+		v, e := ParseEviction(text)
+		if e == nil {
+			c.Eviction = &v
 		}
 		return e
 	})

@@ -26,9 +26,9 @@ func Do(ctx context.Context, client kubernetes.Interface, names Names, w Write) 
 func do(ctx context.Context, client kubernetes.Interface, names Names, w Write) (metav1.Object, error) {
 	switch w.Kind {
 	case Mirror:
-		return orNil(mirror(ctx, client, names, w.Record.String()))
+		return orNil(putControl(ctx, client, names, keyOverride, w.Record.String()))
 	case Forget:
-		return orNil(got(patchControl(ctx, client, names, nil)))
+		return orNil(got(patchControl(ctx, client, names, keyOverride, nil)))
 	default:
 		return orNil(patchService(ctx, client, names, w))
 	}
@@ -53,9 +53,9 @@ func patchService(ctx context.Context, client kubernetes.Interface, names Names,
 	return client.CoreV1().Services(names.Namespace).Patch(ctx, w.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-// mirror puts a record into the control ConfigMap, which need not exist.
-func mirror(ctx context.Context, client kubernetes.Interface, names Names, record string) (*corev1.ConfigMap, error) {
-	c, err := patchControl(ctx, client, names, &record)
+// putControl puts a value into the control ConfigMap, which need not exist.
+func putControl(ctx context.Context, client kubernetes.Interface, names Names, key, value string) (*corev1.ConfigMap, error) {
+	c, err := patchControl(ctx, client, names, key, &value)
 	if !apierrors.IsNotFound(err) {
 		return c, err
 	}
@@ -64,13 +64,13 @@ func mirror(ctx context.Context, client kubernetes.Interface, names Names, recor
 			Name: ControlName(names.Cluster), Namespace: names.Namespace,
 			Labels: map[string]string{render.LabelCluster: render.LabelValue(names.Cluster)},
 		},
-		Data: map[string]string{keyOverride: record},
+		Data: map[string]string{key: value},
 	}, metav1.CreateOptions{FieldManager: FieldManager})
 }
 
-// patchControl sets the mirrored record; nil removes it. The other keys are other people's.
-func patchControl(ctx context.Context, client kubernetes.Interface, names Names, record *string) (*corev1.ConfigMap, error) {
-	patch, err := json.Marshal(map[string]map[string]*string{"data": {keyOverride: record}})
+// patchControl sets a value; nil removes it. The other keys are other people's.
+func patchControl(ctx context.Context, client kubernetes.Interface, names Names, key string, value *string) (*corev1.ConfigMap, error) {
+	patch, err := json.Marshal(map[string]map[string]*string{"data": {key: value}})
 	if err != nil {
 		panic(err) // a string
 	}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +38,7 @@ func (k *Keeper) publish(v Verdict) {
 	if old.Phase != v.Phase {
 		e := e
 		e.Changed, e.Phase = true, v.Phase
-		k.teller.tell(e)
+		k.teller.Tell(e)
 	}
 	for _, c := range v.Conditions {
 		if was, ok := conditionOf(old, c); !ok || was.Detail != c.Detail {
@@ -55,7 +54,7 @@ func (k *Keeper) publish(v Verdict) {
 
 func (k *Keeper) tellCondition(e Event, c Condition, gone bool) {
 	e.Condition, e.Gone, e.Service = &c, gone, k.reference(c.Object)
-	k.teller.tell(e)
+	k.teller.Tell(e)
 }
 
 // conditionOf finds the condition of the same code and object.
@@ -79,49 +78,4 @@ func (k *Keeper) reference(object string) *corev1.ObjectReference {
 		}
 	}
 	return nil
-}
-
-// teller hands events on, in order, so that nobody who is slow to hear them delays a write.
-type teller struct {
-	to func(Event)
-
-	mu     sync.Mutex
-	queue  []Event
-	closed bool
-	more   chan struct{}
-}
-
-func newTeller(to func(Event)) *teller { return &teller{to: to, more: make(chan struct{}, 1)} }
-
-func (t *teller) tell(e Event) {
-	if t.to == nil {
-		return
-	}
-	t.mu.Lock()
-	t.queue = append(t.queue, e)
-	t.mu.Unlock()
-	ping(t.more)
-}
-
-// close lets run end, after the last event.
-func (t *teller) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	ping(t.more)
-}
-
-func (t *teller) run() {
-	for range t.more {
-		t.mu.Lock()
-		batch, closed := t.queue, t.closed
-		t.queue = nil
-		t.mu.Unlock()
-		for _, e := range batch {
-			t.to(e)
-		}
-		if closed {
-			return
-		}
-	}
 }

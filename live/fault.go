@@ -59,8 +59,8 @@ func isFailedTest(s metav1.Status) bool {
 	return s.Code == http.StatusUnprocessableEntity && (s.Details == nil || s.Details.Name == "" && len(s.Details.Causes) == 0)
 }
 
-// reason is an error in one line without what changes while nothing happens: no port of this side, no address of a request.
-func reason(err error) string {
+// ReasonOf is an error in one line without what changes while nothing happens: no port of this side, no address of a request.
+func ReasonOf(err error) string {
 	var status apierrors.APIStatus
 	var op *net.OpError
 	switch {
@@ -89,7 +89,7 @@ func line(text string) string {
 
 // writeCondition is what people should know of a write that failed.
 func writeCondition(names Names, w Write, err error) Condition {
-	c := Condition{Code: CodeOf(err), Object: names.target(w), Detail: reason(err)}
+	c := Condition{Code: CodeOf(err), Object: names.target(w), Detail: ReasonOf(err)}
 	switch c.Code {
 	case Forbidden:
 		c.Hint = "add to the Role: " + names.rule(w)
@@ -109,7 +109,7 @@ func writeCondition(names Names, w Write, err error) Condition {
 func readCondition(object, rule string, err error) (c Condition, ok bool) {
 	switch CodeOf(err) {
 	case Forbidden:
-		return Condition{Code: Forbidden, Object: object, Detail: reason(err), Hint: "add to the Role: " + rule}, true
+		return Condition{Code: Forbidden, Object: object, Detail: ReasonOf(err), Hint: "add to the Role: " + rule}, true
 	case Unreachable:
 		return unreachable(err), err != nil
 	}
@@ -118,7 +118,7 @@ func readCondition(object, rule string, err error) (c Condition, ok bool) {
 
 // unreachable is about the API server, whatever was asked of it.
 func unreachable(err error) Condition {
-	return Condition{Code: Unreachable, Object: "api server", Detail: reason(err), Hint: "Git goes on alone; look at the API server, and at the way to it"}
+	return Condition{Code: Unreachable, Object: "api server", Detail: ReasonOf(err), Hint: "Git goes on alone; look at the API server, and at the way to it"}
 }
 
 // target is the object of a write.

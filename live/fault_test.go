@@ -97,7 +97,7 @@ func TestCodeOf(t *testing.T) {
 			if c.err == nil {
 				return
 			}
-			if got := reason(c.err); got != c.reason {
+			if got := ReasonOf(c.err); got != c.reason {
 				t.Errorf("the reason is\n%s\nwant\n%s", got, c.reason)
 			}
 			if got := CodeOf(fmt.Errorf("patching: %w", c.err)); got != c.code {
@@ -108,7 +108,7 @@ func TestCodeOf(t *testing.T) {
 }
 
 func TestReasonIsOneShortLine(t *testing.T) {
-	got := reason(apierrors.NewBadRequest("a\n\tb " + strings.Repeat("ä", 1000)))
+	got := ReasonOf(apierrors.NewBadRequest("a\n\tb " + strings.Repeat("ä", 1000)))
 	if strings.ContainsAny(got, "\n\t") || len(got) > 305 || !strings.HasPrefix(got, "a b ä") || strings.ContainsRune(got, '\uFFFD') {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}

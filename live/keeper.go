@@ -42,7 +42,7 @@ type Keeper struct {
 
 	ready         *readiness
 	wake, changed chan struct{}
-	teller        *teller
+	teller        *Teller[Event]
 	nudger        *nudger
 
 	// of the goroutine of Run alone
@@ -81,7 +81,7 @@ func New(c Config) *Keeper {
 		config: c, next: Next,
 		services: map[Role]*source[*corev1.Service]{},
 		wake:     make(chan struct{}, 1), changed: make(chan struct{}, 1),
-		teller: newTeller(c.Tell), nudger: newNudger(c),
+		teller: NewTeller(c.Tell), nudger: newNudger(c),
 		paces: map[string]*pace{}, faults: map[string]Condition{}, astray: map[Role]time.Time{},
 	}
 	k.ready = &readiness{now: c.Now, wake: k.Wake}
@@ -116,11 +116,11 @@ func (k *Keeper) Run(ctx context.Context) {
 	for _, w := range k.watches {
 		watching.Go(func() { w.source.run(ctx) })
 	}
-	telling.Go(k.teller.run)
+	telling.Go(k.teller.Run)
 	k.loop(ctx)
 	k.nudger.wait()
 	watching.Wait()
-	k.teller.close()
+	k.teller.Close()
 	telling.Wait()
 }
 
@@ -192,6 +192,14 @@ func (k *Keeper) objects() (o objects, ok bool) {
 		o.ready = k.ready.count(k.pods.all())
 	}
 	return o, true
+}
+
+// Pods are the pods of the cluster, in no order; nil while they cannot be seen. They are not to be changed.
+func (k *Keeper) Pods() []*corev1.Pod {
+	if synced, err := k.pods.state(); !synced || CodeOf(err) == Forbidden {
+		return nil
+	}
+	return append([]*corev1.Pod{}, k.pods.all()...)
 }
 
 // Verdict is what the last look came to, with what went wrong since. Its zero value is before the first look.

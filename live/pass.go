@@ -176,7 +176,7 @@ func (k *Keeper) write(ctx context.Context, w Write) {
 	if w.Kind == Reassert {
 		e.Exposed = now.Sub(k.astray[w.Role])
 	}
-	k.teller.tell(e)
+	k.teller.Tell(e)
 }
 
 func (k *Keeper) do(ctx context.Context, w Write) (metav1.Object, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,13 +54,8 @@ func judgeLogin(ctx context.Context, err error) *Error {
 // byWords finds out what a refusal is about: PgBouncer says 08P01 (protocol_violation) to almost everything.
 func byWords(said *pgconn.PgError) Fault {
 	words := strings.ToLower(said.Message)
-	has := func(any ...string) bool {
-		for _, w := range any {
-			if strings.Contains(words, w) {
-				return true
-			}
-		}
-		return false
+	has := func(some ...string) bool {
+		return slices.ContainsFunc(some, func(s string) bool { return strings.Contains(words, s) })
 	}
 	switch {
 	case has("ssl required", "tls required"):

@@ -35,11 +35,11 @@ host  all         all        127.0.0.0/8 scram-sha-256
 // writeConfig makes postgresql.conf and pg_hba.conf. They stay outside of the
 // data directory, where a base backup would replace them.
 func (n *Node) writeConfig() error {
-	rules := hba
+	rules := []string{hba}
 	for _, network := range n.cluster.options.From {
-		rules += "host all all " + network + " scram-sha-256\n"
+		rules = append(rules, "host all all "+network+" scram-sha-256\n")
 	}
-	if err := n.cluster.install.write(filepath.Join(n.dir, "pg_hba.conf"), rules); err != nil {
+	if err := n.cluster.install.write(filepath.Join(n.dir, "pg_hba.conf"), strings.Join(rules, "")); err != nil {
 		return err
 	}
 	lines := []string{

@@ -1,0 +1,371 @@
+package evict
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/pooler"
+)
+
+// The times of a worker.
+const (
+	consoleTimeout = time.Second           // to connect, and for each command
+	manyTimeout    = 5 * time.Second       // to cut many clients
+	stepGap        = 10 * time.Millisecond // before what was done is looked at
+	slowGap        = 5 * time.Second       // between two tries of a console that has long failed
+	longTime       = time.Minute           // from which on it has
+)
+
+// worker deals with one pod.
+type worker struct {
+	runner   *Runner
+	uid      types.UID
+	name, ip string
+	instance string
+	stop     context.CancelFunc
+	wake     chan struct{}
+
+	// of its goroutine alone
+	console Console
+	view    View
+	number  uint64 // the eviction that view is about
+	looked  bool   // over any connection
+	refused string // why the pod is not deleted, and who is stuck on it; "" when that is not so
+
+	// guarded by the Runner
+	report Pod
+	turn   uint64 // on which report rests
+}
+
+// hire starts a worker. It is called with the Runner locked.
+func (r *Runner) hire(ctx context.Context, pod *corev1.Pod) {
+	ctx, stop := context.WithCancel(ctx)
+	w := &worker{runner: r, uid: pod.UID, name: pod.Name, ip: pod.Status.PodIP, instance: instanceOf(pod), stop: stop, wake: make(chan struct{}, 1)}
+	w.report = Pod{Name: w.name, Instance: w.instance, Side: r.sideOf(w.instance), Clients: -1}
+	w.view.Ours = r.ours[w.instance] || r.ours[string(w.uid)]
+	r.workers[pod.UID] = w
+	r.crew.Go(func() { w.run(ctx) })
+}
+
+// poke lets a worker look at once.
+func (w *worker) poke() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (w *worker) run(ctx context.Context) {
+	defer w.hangUp()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-w.wake:
+		}
+		timer.Reset(w.pass(ctx))
+	}
+}
+
+// pass looks at the pod once, and does what is to be done. It says when to look again.
+func (w *worker) pass(ctx context.Context) time.Duration {
+	m, _ := w.moment()
+	var fault error
+	if m.Side == Promoted || m.Mode != ModeDeletePods {
+		begun := w.runner.config.Now()
+		if fault = w.look(ctx); fault != nil {
+			w.fail(begun)
+		} else {
+			w.view.Failing, w.refused = time.Time{}, ""
+		}
+	}
+	if ctx.Err() != nil {
+		return slowGap
+	}
+	m, turn := w.moment()
+	move := Next(w.view, m)
+	if move.Opening {
+		w.view.Opened = m.Now
+	}
+	if err := w.do(ctx, turn, move.Steps); err != nil {
+		w.fail(m.Now)
+		fault = err
+	}
+	if fault == nil && move.Done {
+		w.view.Ours = false
+	}
+	if ctx.Err() == nil {
+		w.tell(move, m, turn, fault)
+	}
+	return w.gap(m, move)
+}
+
+// gap is how long to wait before the next look.
+func (w *worker) gap(m Moment, move Move) time.Duration {
+	switch since := m.Now.Sub(w.view.Failing); {
+	case !w.view.Failing.IsZero() && since > longTime:
+		return slowGap
+	case !w.view.Failing.IsZero() && since > m.Within:
+		return slowInterval
+	case !w.view.Failing.IsZero():
+		return interval
+	case len(move.Steps) > 0:
+		return stepGap
+	case move.Done && m.Side == Demoted:
+		return slowGap // it is poked when something changes
+	case move.Done:
+		return 2 * interval // who comes back is counted
+	}
+	return interval
+}
+
+// moment is what is to be known for the next step, and the turn that it is of.
+func (w *worker) moment() (Moment, uint64) {
+	r := w.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.situation
+	if w.number != s.number {
+		w.number = s.number
+		w.view.Reconnected, w.view.Opened = false, time.Time{}
+	}
+	w.view.Old = r.present[w.uid]
+	return Moment{
+		Now: r.config.Now(), Side: r.sideOf(w.instance), Mode: r.config.Mode, Entry: s.entry,
+		Repair: s.hold || r.config.Mode == ModeNone || w.instance == s.target, Began: r.began, Moved: s.moved,
+		Within: r.config.Within, Propagation: r.config.Propagation,
+	}, r.turn
+}
+
+// look connects if need be, and asks what there is.
+func (w *worker) look(ctx context.Context) error {
+	fresh := w.console == nil
+	if fresh {
+		if err := w.connect(ctx); err != nil {
+			return err
+		}
+	}
+	ask, cancel := context.WithTimeout(ctx, consoleTimeout)
+	defer cancel()
+	databases, err := w.console.Databases(ask)
+	if err != nil {
+		return err
+	}
+	clients, err := w.console.Clients(ask)
+	if err != nil {
+		return err
+	}
+	w.view.Databases, w.view.Clients, w.view.Version = databases, clients, w.console.Version()
+	w.keep()
+	return nil
+}
+
+func (w *worker) connect(ctx context.Context) error {
+	c := w.runner.config
+	if c.Console == nil {
+		return &pooler.Error{Fault: pooler.Unreachable, Detail: "no admin console is configured"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, consoleTimeout)
+	defer cancel()
+	console, err := c.Console(ctx, net.JoinHostPort(w.ip, strconv.Itoa(c.Port)))
+	if err != nil {
+		return err
+	}
+	w.console, w.view.Disabled = console, map[string]bool{}
+	return nil
+}
+
+// keep notes at the first look what a person has paused or disabled, and forgets
+// it as soon as it is not so any more. Where ours may be among it, it counts as ours: a
+// pod that stays blocked is worse.
+func (w *worker) keep() {
+	first := !w.looked && !w.view.Ours
+	kept := map[string]pooler.Database{}
+	for _, d := range w.view.Databases {
+		was := w.view.Kept[d.Name]
+		d.Paused, d.Disabled = d.Paused && (first || was.Paused), d.Disabled && (first || was.Disabled)
+		if d.Paused || d.Disabled {
+			kept[d.Name] = d
+		}
+		if !w.looked && w.view.Ours && !killsClients(w.view.Version) { // whoever was here before may just have said KILL
+			w.view.Killed = w.runner.config.Now()
+		}
+	}
+	w.view.Kept, w.looked = kept, true
+}
+
+// fail notes that the console fails, since a time, and throws the connection away.
+func (w *worker) fail(since time.Time) {
+	w.hangUp()
+	if w.view.Failing.IsZero() {
+		w.view.Failing = since
+	}
+}
+
+func (w *worker) hangUp() {
+	if w.console != nil {
+		w.console.Close()
+		w.console, w.view.Disabled = nil, nil
+	}
+}
+
+func isOver(ctx context.Context) bool { return ctx.Err() != nil }
+
+// do makes the steps in their order, each only while what it rests on is true.
+func (w *worker) do(ctx context.Context, turn uint64, steps []Step) error {
+	for i, s := range steps {
+		if isOver(ctx) || !w.runner.may(turn) {
+			return nil // look again
+		}
+		begun := w.runner.config.Now()
+		err := w.one(ctx, s, begun)
+		now := w.runner.config.Now()
+		w.runner.teller.Tell(Event{At: now, Step: &s, Pod: w.name, Took: now.Sub(begun), Err: err})
+		if err != nil {
+			return err
+		}
+		w.view.Reconnected = w.view.Reconnected || s.Kind == Reconnect && i == len(steps)-1
+	}
+	return nil
+}
+
+// may reports whether a step may be made that rests on a turn.
+func (r *Runner) may(turn uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return turn == r.turn && (r.config.Holds() || r.config.Now().Before(r.leaving))
+}
+
+// one makes a step.
+func (w *worker) one(ctx context.Context, s Step, now time.Time) error {
+	timeout := consoleTimeout
+	switch s.Kind {
+	case KillClients:
+		timeout = manyTimeout
+	case Delete:
+		w.view.Deleted = now
+		return w.remove(ctx, s.Clients)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	switch s.Kind {
+	case Disable:
+		w.view.Ours = true
+		err := w.console.Disable(ctx, s.Database)
+		w.view.Disabled[s.Database] = err == nil
+		return err
+	case Enable:
+		delete(w.view.Disabled, s.Database)
+		return w.console.Enable(ctx, s.Database)
+	case Kill:
+		return w.kill(ctx, s)
+	case Resume:
+		return w.console.Resume(ctx, s.Database)
+	case Reconnect:
+		return w.console.Reconnect(ctx, s.Database)
+	default:
+		return w.killClients(ctx, s.Clients)
+	}
+}
+
+func (w *worker) kill(ctx context.Context, s Step) error {
+	w.view.Killed = w.runner.config.Now() // it may have been done when no answer comes
+	err := w.console.Kill(ctx, s.Database)
+	w.view.Killed = w.runner.config.Now()
+	if err == nil {
+		w.runner.count(w, len(s.Clients), s.Clients)
+	}
+	return err
+}
+
+func (w *worker) killClients(ctx context.Context, clients []pooler.Client) error {
+	ids := make([]string, len(clients))
+	for i, c := range clients {
+		ids[i] = c.ID
+	}
+	gone, err := w.console.KillClients(ctx, ids)
+	w.runner.count(w, gone, clients[:min(gone, len(clients))])
+	return err
+}
+
+// remove deletes the pod, whose clients are cut by that.
+func (w *worker) remove(ctx context.Context, clients []pooler.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	now := int64(0)
+	err := w.runner.config.Client.CoreV1().Pods(w.runner.config.Names.Namespace).Delete(ctx, w.name, metav1.DeleteOptions{
+		GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &w.uid},
+	})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // another pod of that name is not meant
+		w.refused = fmt.Sprintf("it cannot be deleted (%s); %s on it", live.ReasonOf(err), w.countText())
+		return err
+	}
+	w.view.Gone, w.refused = true, ""
+	w.runner.count(w, len(clients), clients)
+	return nil
+}
+
+// countText is how many clients are stuck, as far as that is known.
+func (w *worker) countText() string {
+	if !w.looked {
+		return "an unknown number of clients is stuck"
+	}
+	return fmt.Sprintf("%d clients were seen stuck", len(w.view.clients()))
+}
+
+// tell reports how the pod stands.
+func (w *worker) tell(move Move, m Moment, turn uint64, fault error) {
+	p := Pod{Name: w.name, Instance: w.instance, Side: m.Side, Clients: len(w.view.clients()), Done: move.Done, Deleted: w.view.Gone, refused: w.refused}
+	if !w.looked || fault != nil {
+		p.Clients = -1
+	}
+	if fault != nil && !w.view.Gone {
+		p.Fault, p.Detail = faultOf(fault)
+		p.failing = m.Now.Sub(w.view.Failing) >= faultTime
+	}
+	r := w.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m.Side == Promoted && fault == nil {
+		r.cuts.saw(w.uid, r.began, w.view.Clients)
+	}
+	p.Evicted = w.report.Evicted
+	changed := p != w.report || turn != w.turn
+	w.report, w.turn = p, turn
+	if changed {
+		r.Wake()
+	}
+}
+
+// faultOf reads an error of a console.
+func faultOf(err error) (pooler.Fault, string) {
+	var f *pooler.Error
+	switch {
+	case errors.As(err, &f):
+		return f.Fault, f.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return pooler.Timeout, pooler.Timeout.String()
+	}
+	return pooler.Unreachable, live.ReasonOf(err)
+}
+
+// count adds clients that were cut.
+func (r *Runner) count(w *worker, n int, clients []pooler.Client) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.report.Evicted += n
+	r.cuts.cut(n, clients)
+}
