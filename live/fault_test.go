@@ -170,7 +170,7 @@ func TestFaults(t *testing.T) {
 					t.Errorf("%d tries in ten minutes", n)
 				}
 				b.obey(nil)
-				time.Sleep(maxGap)
+				time.Sleep(requestTimeout + maxGap + time.Second) // one that hangs may still be under way
 				synctest.Wait()
 				if v := b.keeper.Verdict(); b.selects(Writer) != "b" || b.selects(Reader) != "b" || len(v.Conditions) > 0 || v.Phase != Idle {
 					t.Errorf("afterwards: %+v", v)
