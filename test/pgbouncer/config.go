@@ -36,7 +36,7 @@ type Options struct {
 	Version string
 	// Backend is host:port of the server that every database is on.
 	Backend string
-	// Databases are further entries of [databases] by their names, as connection strings, which
+	// Databases are further entries of [databases] by their names, in which PgBouncer takes no quotes, as connection strings, which
 	// must name their host when there is one. Default: "*" on Backend, when that is given.
 	Databases map[string]string
 	// Settings are those of [pgbouncer], over the defaults.
@@ -72,21 +72,13 @@ func ini(databases, settings map[string]string) string {
 	var text strings.Builder
 	text.WriteString("[databases]\n")
 	for _, name := range slices.Sorted(maps.Keys(databases)) {
-		fmt.Fprintf(&text, "%s = %s\n", quoteName(name), databases[name])
+		fmt.Fprintf(&text, "%s = %s\n", name, databases[name])
 	}
 	text.WriteString("[pgbouncer]\n")
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s = %s\n", key, settings[key])
 	}
 	return text.String()
-}
-
-// quoteName quotes a database's name, but not the one that stands for all.
-func quoteName(name string) string {
-	if name == "*" {
-		return name
-	}
-	return double(name)
 }
 
 func double(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }

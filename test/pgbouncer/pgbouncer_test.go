@@ -21,14 +21,14 @@ func TestEachVersionPassesQueriesOn(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			p := Start(t, Options{
 				Version: version, Backend: db.Primary().Addr(),
-				Databases: map[string]string{`my "own" db`: "host=" + db.Primary().Host + " port=" + portOf(db) + " dbname=postgres"},
+				Databases: map[string]string{"my.own-db": "host=" + db.Primary().Host + " port=" + portOf(db) + " dbname=postgres"},
 				Settings:  map[string]string{"pool_mode": "session"},
 				Users:     map[string]string{"stranger": "other"},
 			})
 			if got := p.Admin("SHOW VERSION")[0]["version"]; !strings.HasPrefix(got, "PgBouncer "+version+".") {
 				t.Errorf("version is %q, want %s", got, version)
 			}
-			for _, database := range []string{"postgres", `my "own" db`} {
+			for _, database := range []string{"postgres", "my.own-db"} {
 				if got := ask(t, p, database); got != "1" {
 					t.Errorf("the answer of %s is %q, want 1", database, got)
 				}
