@@ -182,6 +182,9 @@ func (l *look) service(role Role, svc *corev1.Service) (done bool) {
 	l.tellOwner(role, svc)
 	applied := receiptOf(svc) >= l.target.Epoch && l.isDeclared()
 	switch {
+	case len(l.target.Select[role]) == 0: // to move it would leave it without a selector
+		l.say(BadRecord, l.object(role), "the override's record does not say what it selects; it is left as it is", "poolwright status --cluster "+l.sight.Names.Cluster)
+		return !l.hasTraces(svc)
 	case !l.isAt(role, svc):
 		l.move(role, svc)
 	case applied && !l.hasTraces(svc):

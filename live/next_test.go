@@ -377,6 +377,31 @@ func TestAnyHistoryConverges(t *testing.T) {
 	})
 }
 
+// TestARecordWithoutARoleEmptiesNoSelector: a record that was edited by hand, or is of a cluster that had no Writer then, moves only what
+// it speaks of.
+func TestARecordWithoutARoleEmptiesNoSelector(t *testing.T) {
+	for name, record := range map[string]Record{
+		"without any":         {Version: 1, Epoch: 9, To: "b", At: start},
+		"of the Reader alone": {Version: 1, Epoch: 9, To: "b", At: start, Select: map[Role]map[string]string{Reader: {render.LabelCluster: cluster}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Flux)
+			before := maps.Clone(w.services[Writer].Spec.Selector)
+			w.control.Override = &record
+			held := w.held()
+			held.Known = 0
+			v := Next(w.sight(), held, w.now)
+			w.perform(v, len(v.Writes))
+			if got := w.services[Writer].Spec.Selector; !maps.Equal(got, before) {
+				t.Errorf("the Writer selects %v, before %v", got, before)
+			}
+			if !slices.ContainsFunc(v.Conditions, func(c Condition) bool { return c.Code == BadRecord && strings.Contains(c.Object, "writer") }) {
+				t.Errorf("nobody is told: %v", v.Conditions)
+			}
+		})
+	}
+}
+
 func FuzzParseRecord(f *testing.F) {
 	f.Add(Record{Version: 1, Epoch: 2, To: "b", At: start, Select: map[Role]map[string]string{Writer: {render.LabelCluster: cluster}}}.String())
 	f.Add(`{"v":1}`)
