@@ -19,8 +19,8 @@ const (
 	defaultTimeout = time.Second
 	// maxMessage is the longest message that is read: one row of SHOW is a few hundred bytes.
 	maxMessage = 1 << 20
-	// maxRows is the most rows that are read of one answer: more clients than a process has descriptors.
-	maxRows = 1 << 20
+	// maxAnswer is the most that is read of one answer: a hundred thousand clients are half of it.
+	maxAnswer = 64 << 20
 )
 
 func (c Config) timeout() time.Duration { return cmp.Or(c.Timeout, defaultTimeout) }
@@ -30,8 +30,14 @@ func (c Config) bounded(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, c.timeout())
 }
 
+// conn is a connection and the socket under it.
+type conn struct {
+	pg  *pgconn.PgConn
+	raw net.Conn
+}
+
 // connect opens a connection to a database of the pooler. An error is an *Error.
-func (c Config) connect(ctx context.Context, address, database string) (*pgconn.PgConn, error) {
+func (c Config) connect(ctx context.Context, address, database string) (*conn, error) {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	user, password, err := c.credentials(ctx)
@@ -44,18 +50,21 @@ func (c Config) connect(ctx context.Context, address, database string) (*pgconn.
 	}
 	d.Password = password
 	var connected atomic.Bool
+	var raw net.Conn
 	d.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if connected.Load() { // the driver would dial again to cancel a question that timed out, for up to 15 s a time
 			return nil, errNoCancel
 		}
-		return c.dial(ctx, network, address)
+		socket, err := c.dial(ctx, network, address)
+		raw = socket
+		return socket, err
 	}
 	pg, err := pgconn.ConnectConfig(ctx, d)
 	if err != nil {
 		return nil, judgeLogin(ctx, err).without(password)
 	}
 	connected.Store(true)
-	return pg, nil
+	return &conn{pg: pg, raw: raw}, nil
 }
 
 func (c Config) credentials(ctx context.Context) (user, password string, err error) {
@@ -104,11 +113,21 @@ func (c Config) dial(ctx context.Context, network, address string) (net.Conn, er
 
 var errNoCancel = errors.New("no second connection to cancel with")
 
-// drop ends a connection without waiting for the peer.
-func drop(pg *pgconn.PgConn) {
+// drop ends the connection without waiting for the peer. Left alone after a timeout, the driver goes on reading for up to 15 s,
+// and a pooler that hangs would get a connection more with each new try.
+func (c *conn) drop() {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = pg.Close(ended) // whatever it says, the socket is closed
+	_ = c.pg.Close(ended) // whatever it says, the socket is closed
+	_ = c.raw.Close()
+}
+
+// farewell says goodbye, so that the pooler counts no lost client, and does not wait long for it.
+func (c *conn) farewell() {
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_ = c.pg.Close(ctx)
+	_ = c.raw.Close()
 }
 
 // table is an answer in rows.
@@ -118,8 +137,9 @@ type table struct {
 }
 
 // ask sends one command and reads its answer, the last table of it. An error is an *Error.
-func ask(ctx context.Context, pg *pgconn.PgConn, command string) (t table, err error) {
-	results := pg.Exec(ctx, command)
+func (c *conn) ask(ctx context.Context, command string) (t table, err error) {
+	size := 0
+	results := c.pg.Exec(ctx, command)
 	for results.NextResult() {
 		reader := results.ResultReader()
 		t = table{columns: map[string]int{}}
@@ -127,13 +147,10 @@ func ask(ctx context.Context, pg *pgconn.PgConn, command string) (t table, err e
 			t.columns[f.Name] = i
 		}
 		for reader.NextRow() {
-			if len(t.rows) == maxRows {
-				drop(pg)
-				return t, &Error{Fault: Garbled, Detail: "the answer does not end"}
-			}
-			row := make([]string, 0, len(reader.Values()))
-			for _, v := range reader.Values() {
-				row = append(row, string(v))
+			row, length := textOf(reader.Values())
+			if size += length; size > maxAnswer {
+				c.drop()
+				return table{}, &Error{Fault: Garbled, Detail: "the answer does not end"}
 			}
 			t.rows = append(t.rows, row)
 		}
@@ -142,6 +159,17 @@ func ask(ctx context.Context, pg *pgconn.PgConn, command string) (t table, err e
 		return t, judge(ctx, err)
 	}
 	return t, nil
+}
+
+// textOf is a row as text, and about what it takes up.
+func textOf(values [][]byte) (row []string, size int) {
+	row = make([]string, len(values))
+	size = 24
+	for i, v := range values {
+		row[i] = string(v)
+		size += 16 + len(v)
+	}
+	return row, size
 }
 
 // get gives a row's value of a column by name.

@@ -1,6 +1,7 @@
 package pooler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,17 +22,17 @@ const own = "pgbouncer"
 // more: close it and open another.
 type Console struct {
 	config  Config
-	pg      *pgconn.PgConn
+	conn    *conn
 	version Version
 }
 
 // Open connects to the console at host:port and asks for the version. An error is an *Error.
 func Open(ctx context.Context, address string, c Config) (*Console, error) {
-	pg, err := c.connect(ctx, address, own)
+	connection, err := c.connect(ctx, address, own)
 	if err != nil {
 		return nil, err
 	}
-	console := &Console{config: c, pg: pg}
+	console := &Console{config: c, conn: connection}
 	if console.version, err = console.askVersion(ctx); err != nil {
 		console.Close()
 		return nil, err
@@ -43,12 +44,12 @@ func Open(ctx context.Context, address string, c Config) (*Console, error) {
 func (c *Console) Version() Version { return c.version }
 
 // Close ends the connection and waits for nobody.
-func (c *Console) Close() { drop(c.pg) }
+func (c *Console) Close() { c.conn.drop() }
 
 func (c *Console) ask(ctx context.Context, command string) (table, error) {
 	ctx, cancel := c.config.bounded(ctx)
 	defer cancel()
-	return ask(ctx, c.pg, command)
+	return c.conn.ask(ctx, command)
 }
 
 func (c *Console) askVersion(ctx context.Context) (Version, error) {
@@ -121,7 +122,7 @@ func (t table) database(row []string) (d Database, err error) {
 	name, e1 := t.get(row, "name")
 	paused, e2 := t.get(row, "paused")
 	disabled, e3 := t.get(row, "disabled")
-	return Database{Name: name, Paused: paused == "1", Disabled: disabled == "1"}, errors.Join(e1, e2, e3)
+	return Database{Name: name, Paused: paused == "1", Disabled: disabled == "1"}, cmp.Or(e1, e2, e3)
 }
 
 // Clients are those of databases, in the order of the pooler.
@@ -152,13 +153,13 @@ func (t table) client(row []string) (c Client, err error) {
 	addr, e3 := t.get(row, "addr")
 	port, e4 := t.get(row, "port")
 	since, e5 := t.get(row, "connect_time")
-	if err := errors.Join(e1, e2, e3, e4, e5); err != nil {
+	if err := cmp.Or(e1, e2, e3, e4, e5); err != nil {
 		return c, err
 	}
 	c = Client{ID: t.maybe(row, "id"), User: user, Database: database, Addr: hostOf(addr), Application: t.maybe(row, "application_name")}
 	c.Port, e1 = strconv.Atoi(port)
 	c.Since, e2 = time.Parse(connectLayout, since)
-	if err := errors.Join(e1, e2); err != nil {
+	if err := cmp.Or(e1, e2); err != nil {
 		return c, &Error{Fault: Garbled, Detail: "SHOW CLIENTS: " + plain(err)}
 	}
 	return c, nil
@@ -240,14 +241,8 @@ func (c *Console) KillClients(ctx context.Context, ids []string) (gone int, err 
 func (c *Console) killBatch(ctx context.Context, ids []string) (gone int, err error) {
 	ctx, cancel := c.config.bounded(ctx)
 	defer cancel()
-	for _, id := range ids {
-		if _, err := strconv.ParseUint(id, 10, 64); err != nil {
-			return 0, &Error{Fault: Refused, Detail: fmt.Sprintf("%.20q is no id of a client", id)}
-		}
-		c.pg.Frontend().SendQuery(&pgproto3.Query{String: "KILL_CLIENT " + id})
-	}
-	if err := c.pg.Frontend().Flush(); err != nil {
-		return 0, judge(ctx, err)
+	if err := c.sendKills(ctx, ids); err != nil {
+		return 0, err
 	}
 	var refusal error
 	for range ids {
@@ -264,10 +259,29 @@ func (c *Console) killBatch(ctx context.Context, ids []string) (gone int, err er
 	return gone, refusal
 }
 
+// sendKills sends a batch, or nothing of it.
+func (c *Console) sendKills(ctx context.Context, ids []string) error {
+	for _, id := range ids {
+		if _, err := strconv.ParseUint(id, 10, 64); err != nil {
+			return &Error{Fault: Refused, Detail: fmt.Sprintf("%.20q is no id of a client", id)}
+		}
+	}
+	for _, id := range ids {
+		c.conn.pg.Frontend().SendQuery(&pgproto3.Query{String: "KILL_CLIENT " + id})
+	}
+	deadline, _ := ctx.Deadline()
+	_ = c.conn.raw.SetWriteDeadline(deadline) // the driver sets none when it is passed by; a socket that cannot is broken
+	if err := c.conn.pg.Frontend().Flush(); err != nil {
+		return judge(ctx, err)
+	}
+	_ = c.conn.raw.SetWriteDeadline(time.Time{})
+	return nil
+}
+
 // awaitReady reads the answer to one command.
 func (c *Console) awaitReady(ctx context.Context) (refusal error) {
 	for {
-		message, err := c.pg.ReceiveMessage(ctx)
+		message, err := c.conn.pg.ReceiveMessage(ctx)
 		if err != nil {
 			return judge(ctx, err)
 		}

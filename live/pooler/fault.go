@@ -42,10 +42,28 @@ func judge(ctx context.Context, err error) *Error {
 	return &Error{Fault: Garbled, Detail: plain(err)}
 }
 
-// judgeLogin is judge for the time before anybody is let in.
-func judgeLogin(ctx context.Context, err error) *Error {
+// judgeLogin is judge for the time before anybody is let in. With the modes allow and prefer there were two tries, with TLS and
+// without: that the peer wants the other one says nothing.
+func judgeLogin(ctx context.Context, err error) (e *Error) {
+	for _, try := range tries(err) {
+		if next := judgeTry(ctx, try); e == nil || next.Fault != Untrusted || e.Fault == Untrusted {
+			e = next
+		}
+	}
+	return e
+}
+
+func tries(err error) []error {
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) && len(several.Unwrap()) > 0 {
+		return several.Unwrap()
+	}
+	return []error{err}
+}
+
+func judgeTry(ctx context.Context, err error) *Error {
 	e := judge(ctx, err)
-	if e.Fault == Garbled && strings.Contains(err.Error(), "TLS") {
+	if e.Fault == Garbled && strings.Contains(strings.ToLower(e.Detail), "tls") {
 		e.Fault = Untrusted
 	}
 	return e
@@ -88,16 +106,23 @@ func isUntrusted(err error) bool {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var record tls.RecordHeaderError
+	var op *net.OpError
+	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // an alert of TLS
+		return true
+	}
 	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &record)
 }
 
 // plain is the innermost cause in one line: what wraps it repeats the address, the user and an ephemeral port.
 func plain(err error) string {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return "looking up " + name.Name + ": " + name.Err
+	}
 	for {
 		next := errors.Unwrap(err)
 		var several interface{ Unwrap() []error }
 		if errors.As(err, &several) && len(several.Unwrap()) > 0 {
-			next = several.Unwrap()[0] // of several ways that were tried, the first
+			next = several.Unwrap()[0] // of several addresses that were tried, the first
 		}
 		if next == nil {
 			return oneLine(err.Error())

@@ -74,9 +74,12 @@ func hangs(b *pgproto3.Backend) {
 	}
 }
 
-// floods never stops to answer.
+// floods never stops to answer the first command.
 func floods(b *pgproto3.Backend) {
 	welcome(b)
+	if _, err := b.Receive(); err != nil {
+		return
+	}
 	b.Send(&pgproto3.RowDescription{Fields: []pgproto3.FieldDescription{{Name: []byte("version"), DataTypeOID: 25, DataTypeSize: -1, TypeModifier: -1}}})
 	for {
 		b.Send(&pgproto3.DataRow{Values: [][]byte{[]byte("PgBouncer 1.24.1")}})

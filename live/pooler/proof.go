@@ -1,13 +1,12 @@
 package pooler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Access is what a proof is about.
@@ -57,7 +56,7 @@ func Prove(ctx context.Context, address string, c Config, q Question, now func()
 	p.Took = now().Sub(p.At)
 	if e, failed := errors.AsType[*Error](err); failed {
 		p.Outcome, p.Fault, p.Code, p.Detail = Failed, e.Fault, e.Code, e.Detail
-		if isWrongRole(e.Code) {
+		if q.Access == Writes && isWrongRole(e.Code) { // 55000 is also what a database says that lets nobody in
 			p.Outcome = RoleMismatch
 		}
 	}
@@ -78,14 +77,14 @@ func prove(ctx context.Context, address string, c Config, q Question) error {
 	if err != nil {
 		return err
 	}
-	pg, err := c.connect(ctx, address, q.Database)
+	connection, err := c.connect(ctx, address, q.Database)
 	if err != nil {
 		return err
 	}
-	defer farewell(pg)
+	defer connection.farewell()
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
-	t, err := ask(ctx, pg, statement)
+	t, err := connection.ask(ctx, statement)
 	if err != nil || q.Access == Reads || q.Table != "" {
 		return err
 	}
@@ -129,18 +128,11 @@ func (t table) writer() error {
 	only, e2 := t.get(t.rows[0], "readonly")
 	switch {
 	case e1 != nil || e2 != nil:
-		return errors.Join(e1, e2)
+		return cmp.Or(e1, e2)
 	case recovery != "f":
 		return &Error{Fault: Refused, Code: readOnly, Detail: "the node that answers is a standby"}
 	case only != "off":
 		return &Error{Fault: Refused, Code: readOnly, Detail: "the node that answers is read-only"}
 	}
 	return nil
-}
-
-// farewell says goodbye, so that the pooler counts no lost client, and does not wait long for it.
-func farewell(pg *pgconn.PgConn) {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	_ = pg.Close(ctx)
 }
