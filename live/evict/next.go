@@ -32,9 +32,8 @@ type View struct {
 	Killed, Opened time.Time
 	// Refusing is since when a database is disabled by us; zero: none is.
 	Refusing time.Time
-	// Stale are the databases that had been used on this pod of the new writer before the eviction was seen, and have not been told to
-	// reconnect.
-	Stale map[string]bool
+	// Reconnected is true when every database was told to reconnect that had been used before the eviction was seen.
+	Reconnected bool
 	// Failing is since when the console fails; the rest is what was known before. Zero: it works.
 	Failing time.Time
 	// Ours is true when a database that is disabled here may be ours.
@@ -209,15 +208,13 @@ func (v View) resume(but map[string]bool) (steps []Step) {
 // learnt from the server while it was a standby is forgotten, once.
 func (v View) welcome(m Moment) Move {
 	move := v.repair(m)
-	if m.Repair {
+	if m.Repair || v.Reconnected || len(v.Databases) == 0 {
 		return move
 	}
 	for _, d := range v.Databases {
-		if v.Stale[d.Name] {
-			move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: d.Name})
-		}
+		move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: d.Name})
 	}
-	move.Done = move.Done && len(move.Steps) == 0
+	move.Done = false
 	return move
 }
 
