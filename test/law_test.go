@@ -29,7 +29,7 @@ var law = map[string][]string{
 	"gitsync":      {},
 	"gitsync/*":    {"gitsync/..."},
 	"live":         {"plan", "render"},
-	"live/*":       {"live/...", "render"},
+	"live/*":       {"discovery/cause", "live/...", "render"},
 	"test":         {"cmd"},
 	"test/*":       {"test/..."},
 	"test/driver":  {"cmd", "gitsync/gitserver", "test/pgcluster"},

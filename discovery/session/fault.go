@@ -2,18 +2,13 @@ package session
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
-	"net"
-	"os"
 	"strings"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/discovery/cause"
 )
 
 // Error is why there is no answer.
@@ -45,14 +40,14 @@ func judge(ctx context.Context, err error) *Error {
 		return known
 	case errors.As(err, &server):
 		return &Error{Fault: byCode(server.Code), Code: server.Code, Detail: server.Message + " (SQLSTATE " + server.Code + ")"}
-	case isTimeout(ctx, err):
+	case cause.IsTimeout(ctx, err):
 		return &Error{Fault: discovery.Timeout, Detail: "no answer before the deadline"}
-	case isAbsent(err):
-		return &Error{Fault: discovery.Unreachable, Detail: plain(err)}
-	case isUntrusted(err):
-		return &Error{Fault: discovery.Denied, Detail: plain(err)}
+	case cause.IsAbsent(err):
+		return &Error{Fault: discovery.Unreachable, Detail: cause.Plain(err)}
+	case cause.IsUntrusted(err):
+		return &Error{Fault: discovery.Denied, Detail: cause.Plain(err)}
 	default:
-		return &Error{Fault: discovery.Broken, Detail: plain(err)}
+		return &Error{Fault: discovery.Broken, Detail: cause.Plain(err)}
 	}
 }
 
@@ -69,45 +64,5 @@ func byCode(code string) discovery.Fault {
 		return discovery.Denied
 	default:
 		return discovery.Broken
-	}
-}
-
-func isTimeout(ctx context.Context, err error) bool {
-	var network net.Error
-	return ctx.Err() != nil || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout()
-}
-
-func isAbsent(err error) bool {
-	var name *net.DNSError
-	var op *net.OpError
-	var code syscall.Errno
-	return errors.As(err, &name) || errors.As(err, &op) || errors.As(err, &code) ||
-		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
-}
-
-// isUntrusted: the server could not prove who it is.
-func isUntrusted(err error) bool {
-	var verify *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name)
-}
-
-// plain is the innermost cause in one line: what wraps it repeats the address, the user and an ephemeral port.
-func plain(err error) string {
-	if name, ok := errors.AsType[*net.DNSError](err); ok {
-		return "looking up " + name.Name + ": " + name.Err
-	}
-	for {
-		next := errors.Unwrap(err)
-		var several interface{ Unwrap() []error }
-		if errors.As(err, &several) && len(several.Unwrap()) > 0 {
-			next = several.Unwrap()[0] // of several addresses that were tried, the first
-		}
-		if next == nil {
-			return strings.Join(strings.Fields(err.Error()), " ")
-		}
-		err = next
 	}
 }

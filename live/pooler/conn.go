@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/poolwright/poolwright/discovery/cause"
 )
 
 const (
@@ -42,7 +44,7 @@ func (c Config) connect(ctx context.Context, address, database string) (*conn, e
 	defer cancel()
 	user, password, err := c.credentials(ctx)
 	if err != nil {
-		return nil, &Error{Fault: Denied, Detail: "getting the credentials: " + plain(err)}
+		return nil, &Error{Fault: Denied, Detail: "getting the credentials: " + cause.Plain(err)}
 	}
 	d, err := c.driver(address, user, database)
 	if err != nil {
@@ -87,7 +89,7 @@ func (c Config) driver(address, user, database string) (*pgconn.Config, error) {
 	}
 	d, err := pgconn.ParseConfig(settings)
 	if err != nil { // without what the driver wraps around it, which quotes all settings
-		return nil, &Error{Fault: Untrusted, Detail: "setting up the connection: " + plain(cmp.Or(errors.Unwrap(err), err))}
+		return nil, &Error{Fault: Untrusted, Detail: "setting up the connection: " + cause.Plain(cmp.Or(errors.Unwrap(err), err))}
 	}
 	d.ConnectTimeout = 0 // the context has the deadline
 	d.RuntimeParams = map[string]string{"application_name": "poolwright"}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/poolwright/poolwright/discovery/cause"
 )
 
 // own is the console's database, which is none.
@@ -160,7 +162,7 @@ func (t table) client(row []string) (c Client, err error) {
 	c.Port, e1 = strconv.Atoi(port)
 	c.Since, e2 = time.Parse(connectLayout, since)
 	if err := cmp.Or(e1, e2); err != nil {
-		return c, &Error{Fault: Garbled, Detail: "SHOW CLIENTS: " + plain(err)}
+		return c, &Error{Fault: Garbled, Detail: "SHOW CLIENTS: " + cause.Plain(err)}
 	}
 	return c, nil
 }

@@ -3,16 +3,14 @@ package pooler
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"io"
 	"net"
-	"os"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/poolwright/poolwright/discovery/cause"
 )
 
 // without removes a secret.
@@ -29,17 +27,17 @@ func judge(ctx context.Context, err error) *Error {
 		return known
 	}
 	if said, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return &Error{Fault: byWords(said), Code: said.Code, Detail: oneLine(said.Message)}
+		return &Error{Fault: byWords(said), Code: said.Code, Detail: cause.Line(said.Message)}
 	}
 	switch {
 	case isUntrusted(err):
-		return &Error{Fault: Untrusted, Detail: plain(err)}
-	case isTimeout(ctx, err):
+		return &Error{Fault: Untrusted, Detail: cause.Plain(err)}
+	case cause.IsTimeout(ctx, err):
 		return &Error{Fault: Timeout, Detail: "no answer in time"}
-	case isAbsent(err):
-		return &Error{Fault: Unreachable, Detail: plain(err)}
+	case cause.IsAbsent(err):
+		return &Error{Fault: Unreachable, Detail: cause.Plain(err)}
 	}
-	return &Error{Fault: Garbled, Detail: plain(err)}
+	return &Error{Fault: Garbled, Detail: cause.Plain(err)}
 }
 
 // judgeLogin is judge for the time before anybody is let in. With the modes allow and prefer there were two tries, with TLS and
@@ -86,49 +84,12 @@ func byWords(said *pgconn.PgError) Fault {
 	return Refused
 }
 
-func isTimeout(ctx context.Context, err error) bool {
-	var network net.Error
-	return ctx.Err() != nil || pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout()
-}
-
-func isAbsent(err error) bool {
-	var name *net.DNSError
-	var op *net.OpError
-	var code syscall.Errno
-	return errors.As(err, &name) || errors.As(err, &op) || errors.As(err, &code) || errors.Is(err, pgconn.ErrConnClosed) ||
-		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
-}
-
 // isUntrusted: the peer could not prove who it is, or will not speak TLS where that is demanded.
 func isUntrusted(err error) bool {
-	var verify *tls.CertificateVerificationError
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
 	var record tls.RecordHeaderError
 	var op *net.OpError
 	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // an alert of TLS
 		return true
 	}
-	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &record)
+	return cause.IsUntrusted(err) || errors.As(err, &record)
 }
-
-// plain is the innermost cause in one line: what wraps it repeats the address, the user and an ephemeral port.
-func plain(err error) string {
-	if name, ok := errors.AsType[*net.DNSError](err); ok {
-		return "looking up " + name.Name + ": " + name.Err
-	}
-	for {
-		next := errors.Unwrap(err)
-		var several interface{ Unwrap() []error }
-		if errors.As(err, &several) && len(several.Unwrap()) > 0 {
-			next = several.Unwrap()[0] // of several addresses that were tried, the first
-		}
-		if next == nil {
-			return oneLine(err.Error())
-		}
-		err = next
-	}
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
