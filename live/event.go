@@ -40,31 +40,11 @@ func (k *Keeper) publish(v Verdict) {
 		e.Changed, e.Phase = true, v.Phase
 		k.teller.Tell(e)
 	}
-	for _, c := range v.Conditions {
-		if was, ok := conditionOf(old, c); !ok || was.Detail != c.Detail {
-			k.tellCondition(e, c, false)
-		}
-	}
-	for _, c := range old.Conditions {
-		if _, ok := conditionOf(v, c); !ok {
-			k.tellCondition(e, c, true)
-		}
-	}
-}
-
-func (k *Keeper) tellCondition(e Event, c Condition, gone bool) {
-	e.Condition, e.Gone, e.Service = &c, gone, k.reference(c.Object)
-	k.teller.Tell(e)
-}
-
-// conditionOf finds the condition of the same code and object.
-func conditionOf(v Verdict, c Condition) (Condition, bool) {
-	for _, other := range v.Conditions {
-		if other.Code == c.Code && other.Object == c.Object {
-			return other, true
-		}
-	}
-	return Condition{}, false
+	TellConditions(old.Conditions, v.Conditions, func(c Condition, gone bool) {
+		e := e
+		e.Condition, e.Gone, e.Service = &c, gone, k.reference(c.Object)
+		k.teller.Tell(e)
+	})
 }
 
 // reference is the Service that an object's words mean, nil when they mean none that exists.

@@ -1,10 +1,8 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -203,9 +201,7 @@ func ping(c chan struct{}) {
 
 // sorted puts conditions into the order in which people want to read them, each code once for an object.
 func sorted(list []Condition) []Condition {
-	slices.SortStableFunc(list, func(a, b Condition) int {
-		return cmp.Or(int(a.Code)-int(b.Code), strings.Compare(a.Object, b.Object))
-	})
+	SortConditions(list)
 	seen := map[[2]string]bool{}
 	return slices.DeleteFunc(list, func(c Condition) bool {
 		key := [2]string{c.Code.String(), c.Object}

@@ -81,20 +81,4 @@ func (c Code) String() string { return strings.Split(codeWords, ",")[c] }
 func (c Code) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // Condition is something that people should know of one object.
-type Condition struct {
-	Code   Code   `json:"code"`
-	Object string `json:"object"` // "service example/example-pg-writer"
-	// Detail is one line for people, free of numbers that change while nothing happens.
-	Detail string `json:"detail,omitempty"`
-	// Hint is the next step, "" when there is none.
-	Hint string `json:"hint,omitempty"`
-}
-
-// String returns one line: "service example/example-pg-writer: not-ours: …".
-func (c Condition) String() string {
-	text := c.Object + ": " + c.Code.String()
-	if c.Detail != "" {
-		text += ": " + c.Detail
-	}
-	return text
-}
+type Condition = ConditionOf[Code]

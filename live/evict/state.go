@@ -73,31 +73,11 @@ func (r *Runner) publish(s State, now time.Time) {
 		e.Changed, e.State = true, s
 		r.teller.Tell(e)
 	}
-	for _, c := range s.Conditions {
-		if was, ok := conditionOf(old, c); !ok || was.Detail != c.Detail {
-			r.tellCondition(e, c, false)
-		}
-	}
-	for _, c := range old.Conditions {
-		if _, ok := conditionOf(s, c); !ok {
-			r.tellCondition(e, c, true)
-		}
-	}
-}
-
-func (r *Runner) tellCondition(e Event, c Condition, gone bool) {
-	e.Condition, e.Gone = &c, gone
-	r.teller.Tell(e)
-}
-
-// conditionOf finds the condition of the same code and object.
-func conditionOf(s State, c Condition) (Condition, bool) {
-	for _, other := range s.Conditions {
-		if other.Code == c.Code && other.Object == c.Object {
-			return other, true
-		}
-	}
-	return Condition{}, false
+	live.TellConditions(old.Conditions, s.Conditions, func(c Condition, gone bool) {
+		e := e
+		e.Condition, e.Gone = &c, gone
+		r.teller.Tell(e)
+	})
 }
 
 // reference is the Writer Service as Events know it.

@@ -33,9 +33,7 @@ func (r *Runner) survey(now time.Time) State {
 	}
 	slices.SortFunc(s.Pods, func(a, b Pod) int { return cmp.Compare(a.Name, b.Name) })
 	s.Conditions = append(s.Conditions, r.conditions(s, now)...)
-	slices.SortStableFunc(s.Conditions, func(a, b Condition) int {
-		return cmp.Or(cmp.Compare(a.Code, b.Code), strings.Compare(a.Object, b.Object))
-	})
+	live.SortConditions(s.Conditions)
 	return s
 }
 
