@@ -152,8 +152,7 @@ func (w *worker) moment() (Moment, uint64) {
 
 // look connects if need be, and asks what there is.
 func (w *worker) look(ctx context.Context) error {
-	fresh := w.console == nil
-	if fresh {
+	if w.console == nil {
 		if err := w.connect(ctx); err != nil {
 			return err
 		}
@@ -222,12 +221,10 @@ func (w *worker) hangUp() {
 	}
 }
 
-func isOver(ctx context.Context) bool { return ctx.Err() != nil }
-
 // do makes the steps in their order, each only while what it rests on is true.
 func (w *worker) do(ctx context.Context, turn uint64, steps []Step) error {
 	for i, s := range steps {
-		if isOver(ctx) || !w.runner.may(turn) {
+		if !w.runner.may(ctx, turn) {
 			return nil // look again
 		}
 		begun := w.runner.config.Now()
@@ -242,11 +239,11 @@ func (w *worker) do(ctx context.Context, turn uint64, steps []Step) error {
 	return nil
 }
 
-// may reports whether a step may be made that rests on a turn.
-func (r *Runner) may(turn uint64) bool {
+// may reports whether a step may still be made that rests on a turn.
+func (r *Runner) may(ctx context.Context, turn uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return turn == r.turn && (r.config.Holds() || r.config.Now().Before(r.leaving))
+	return ctx.Err() == nil && turn == r.turn && (r.config.Holds() || r.config.Now().Before(r.leaving))
 }
 
 // one makes a step.
