@@ -2,8 +2,11 @@ package live
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 // ControlName is the name of poolwright's own ConfigMap of a cluster: what must
@@ -12,10 +15,11 @@ func ControlName(cluster string) string { return cluster + "-control" }
 
 // Keys of the control ConfigMap's data. Values are JSON.
 const (
+	KeyOrder    = "order"     // Order, by `patch`
+	KeyPause    = "pause"     // Pause, by `pause`
+	KeyResume   = "resume"    // Resume, by `resume`
+	KeyRelease  = "release"   // Recall, by `release`
 	keyOverride = "override"  // Record: the mirror of the Services' annotations
-	keyOrder    = "order"     // Order, by `patch`
-	keyPause    = "pause"     // Pause, by `pause`
-	keyResume   = "resume"    // Resume, by `resume`
 	keyEviction = "evictions" // Eviction: whose clients are being cut, or were last
 )
 
@@ -25,6 +29,7 @@ type Control struct {
 	Order    *Order
 	Pause    *Pause
 	Resume   *Resume
+	Release  *Recall
 	Eviction *Eviction
 }
 
@@ -34,7 +39,7 @@ type Order struct {
 	Reason string    `json:"reason"`
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
-	// Until is when the databases are believed again. It never undoes anything by itself.
+	// Until is when the databases are believed again. When they say something else by then, a failover to that follows.
 	Until time.Time `json:"until"`
 }
 
@@ -51,8 +56,19 @@ type Resume struct {
 	At time.Time `json:"at"`
 }
 
+// Recall takes back every override up to an epoch, and what was ordered with it, from `poolwright release`.
+type Recall struct {
+	Epoch uint64    `json:"epoch"`
+	By    string    `json:"by"`
+	At    time.Time `json:"at"`
+}
+
+// takes reports whether a record was taken back.
+func (r *Recall) takes(record Record) bool { return r != nil && record.Epoch <= r.Epoch }
+
 // ParseControl reads the data of a control ConfigMap. A value that cannot be read
-// is left out and named in the error; the others stand.
+// is left out and named in the error; the others stand. A pause that cannot be read
+// is a pause: somebody meant to stop something.
 func ParseControl(data map[string]string) (c Control, err error) {
 	var bad []string
 	read := func(key string, parse func(string) error) {
@@ -62,37 +78,43 @@ func ParseControl(data map[string]string) (c Control, err error) {
 			}
 		}
 	}
-	read(keyOverride, func(text string) error {
-		r, e := ParseRecord(text)
-		if e == nil {
-			c.Override = &r
-		}
-		return e
-	})
-	read(keyEviction, func(text string) error {
-		v, e := ParseEviction(text)
-		if e == nil {
-			c.Eviction = &v
-		}
-		return e
-	})
-	read(keyOrder, func(text string) error { return unmarshal(text, &c.Order) })
-	read(keyPause, func(text string) error { return unmarshal(text, &c.Pause) })
-	read(keyResume, func(text string) error { return unmarshal(text, &c.Resume) })
+	read(keyOverride, into(&c.Override, ParseRecord))
+	read(keyEviction, into(&c.Eviction, ParseEviction))
+	read(KeyOrder, into(&c.Order, said(func(o Order) bool { return o.Writer != "" && !o.Until.IsZero() })))
+	read(KeyPause, into(&c.Pause, said(func(p Pause) bool { return p.Reason != "" || p.By != "" })))
+	read(KeyResume, into(&c.Resume, said(func(r Resume) bool { return !r.At.IsZero() })))
+	read(KeyRelease, into(&c.Release, said(func(r Recall) bool { return r.Epoch <= render.MaxEpoch && !r.At.IsZero() })))
+	if _, ok := data[KeyPause]; ok && c.Pause == nil {
+		c.Pause = &Pause{By: "somebody", Reason: "data.pause of the control ConfigMap cannot be read"}
+	}
 	if len(bad) > 0 {
 		err = fmt.Errorf("reading the control ConfigMap: %s", bad[0])
 	}
 	return c, err
 }
 
-// unmarshal reads JSON into a new value, or leaves nil.
-func unmarshal[T any](text string, into **T) error {
-	v := new(T)
-	if err := json.Unmarshal([]byte(text), v); err != nil {
+// into puts what was read where it belongs, or leaves nil.
+func into[T any](where **T, parse func(string) (T, error)) func(string) error {
+	return func(text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*where = &v
+		}
 		return err
 	}
-	*into = v
-	return nil
+}
+
+// errSaysNothing is about a word that is JSON, and not one of poolwright's.
+var errSaysNothing = errors.New("it does not say what it must")
+
+// said reads a word as JSON. One that lacks what makes it one is an error.
+func said[T any](whole func(T) bool) func(string) (T, error) {
+	return func(text string) (v T, err error) {
+		if err = json.Unmarshal([]byte(text), &v); err == nil && !whole(v) {
+			err = errSaysNothing
+		}
+		return v, err
+	}
 }
 
 // Record is the newest override record that stands on the Services or is mirrored, nil when there is none.
@@ -107,23 +129,39 @@ func (s Sight) Record() *Record {
 func (s Sight) Applied() uint64 {
 	for _, role := range []Role{Writer, Reader} {
 		if svc := s.Services[role]; svc != nil {
-			return receiptOf(svc)
+			return ReceiptOf(svc)
 		}
 	}
 	return 0
 }
 
-// orderFor is how long an order stands that only a Service tells of: the command could not write it down.
+// LastEpoch is the newest epoch that an override had that stands, or that was taken back; 0 when none did.
+func (s Sight) LastEpoch() uint64 {
+	var last uint64
+	if r := s.Record(); r != nil {
+		last = r.Epoch
+	}
+	if r := s.Control.Release; r != nil {
+		last = max(last, r.Epoch)
+	}
+	return last
+}
+
+// orderFor is how long an order stands that only a Service tells of, in a record that does not say.
 const orderFor = 30 * time.Minute
 
-// Order is what a person ordered last, also when only the record on a Service tells; nil when nobody did.
+// Order is what a person ordered last, also when only the record on a Service tells; nil when nobody did, or it was taken back.
 func (s Sight) Order() *Order {
 	if s.Control.Order != nil {
 		return s.Control.Order
 	}
 	r := s.Record()
-	if r == nil || r.By == "" {
+	if r == nil || r.By == "" || s.Control.Release.takes(*r) {
 		return nil
 	}
-	return &Order{Writer: r.To, Reason: r.Reason, By: r.By, At: r.At, Until: r.At.Add(orderFor)}
+	o := Order{Writer: r.To, Reason: r.Reason, By: r.By, At: r.At, Until: r.Until}
+	if o.Until.IsZero() {
+		o.Until = r.At.Add(orderFor)
+	}
+	return &o
 }

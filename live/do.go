@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -26,9 +25,9 @@ func Do(ctx context.Context, client kubernetes.Interface, names Names, w Write) 
 func do(ctx context.Context, client kubernetes.Interface, names Names, w Write) (metav1.Object, error) {
 	switch w.Kind {
 	case Mirror:
-		return orNil(putControl(ctx, client, names, keyOverride, w.Record.String()))
+		return orNil(putControl(ctx, client, names, map[string]string{keyOverride: w.Record.String()}))
 	case Forget:
-		return orNil(got(patchControl(ctx, client, names, keyOverride, nil)))
+		return orNil(putControl(ctx, client, names, nil, keyOverride))
 	default:
 		return orNil(patchService(ctx, client, names, w))
 	}
@@ -53,26 +52,53 @@ func patchService(ctx context.Context, client kubernetes.Interface, names Names,
 	return client.CoreV1().Services(names.Namespace).Patch(ctx, w.Name, types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 }
 
-// putControl puts a value into the control ConfigMap, which need not exist.
-func putControl(ctx context.Context, client kubernetes.Interface, names Names, key, value string) (*corev1.ConfigMap, error) {
-	c, err := patchControl(ctx, client, names, key, &value)
-	if !apierrors.IsNotFound(err) {
-		return c, err
-	}
-	return client.CoreV1().ConfigMaps(names.Namespace).Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: ControlName(names.Cluster), Namespace: names.Namespace,
-			Labels: map[string]string{render.LabelCluster: render.LabelValue(names.Cluster)},
-		},
-		Data: map[string]string{key: value},
-	}, metav1.CreateOptions{FieldManager: FieldManager})
+// PutControl sets values in the control ConfigMap, which need not exist, and removes keys. Other keys are left alone. A ConfigMap
+// of that name that is somebody else's is not written. [CodeOf] says what an error means. A caller bounds it with ctx.
+func PutControl(ctx context.Context, client kubernetes.Interface, names Names, set map[string]string, remove ...string) error {
+	_, err := putControl(ctx, client, names, set, remove...)
+	return err
 }
 
-// patchControl sets a value; nil removes it. The other keys are other people's.
-func patchControl(ctx context.Context, client kubernetes.Interface, names Names, key string, value *string) (*corev1.ConfigMap, error) {
-	patch, err := json.Marshal(map[string]map[string]*string{"data": {key: value}})
-	if err != nil {
-		panic(err) // a string
+func putControl(ctx context.Context, client kubernetes.Interface, names Names, set map[string]string, remove ...string) (*corev1.ConfigMap, error) {
+	configMaps := client.CoreV1().ConfigMaps(names.Namespace)
+	have, err := got(configMaps.Get(ctx, ControlName(names.Cluster), metav1.GetOptions{}))
+	switch {
+	case err != nil:
+		return nil, err
+	case have == nil && len(set) == 0:
+		return nil, nil
+	case have == nil:
+		return configMaps.Create(ctx, newControl(names, set), metav1.CreateOptions{FieldManager: FieldManager})
+	case have.Labels[render.LabelCluster] != render.LabelValue(names.Cluster):
+		return nil, foreign(have.Labels)
 	}
-	return client.CoreV1().ConfigMaps(names.Namespace).Patch(ctx, ControlName(names.Cluster), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+	patch := controlPatch(have, set, remove)
+	return configMaps.Patch(ctx, have.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
+}
+
+// newControl is the control ConfigMap of a cluster.
+func newControl(names Names, data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: ControlName(names.Cluster), Namespace: names.Namespace,
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "poolwright", render.LabelCluster: render.LabelValue(names.Cluster)},
+		},
+		Data: data,
+	}
+}
+
+// controlPatch is a merge patch that holds only for the ConfigMap that was read, not for another of its name.
+func controlPatch(have *corev1.ConfigMap, set map[string]string, remove []string) []byte {
+	data := map[string]*string{}
+	for _, key := range remove {
+		data[key] = nil
+	}
+	for key, value := range set {
+		data[key] = &value
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": have.UID}, "data": data})
+	if err != nil {
+		panic(err) // strings
+	}
+	return patch
 }

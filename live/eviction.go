@@ -69,8 +69,7 @@ func (e Eviction) String() string {
 // PutEviction writes the entry into the control ConfigMap, which need not exist.
 // [CodeOf] says what an error means. A caller bounds it with ctx.
 func PutEviction(ctx context.Context, client kubernetes.Interface, names Names, e Eviction) error {
-	_, err := putControl(ctx, client, names, keyEviction, e.String())
-	return err
+	return PutControl(ctx, client, names, map[string]string{keyEviction: e.String()})
 }
 
 // ControlTrouble is what people should know of a write to the control ConfigMap that failed.

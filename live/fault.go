@@ -13,7 +13,7 @@ import (
 )
 
 // CodeOf says what the error of [Do] means: Forbidden, Denied, ServiceMissing,
-// Invalid or Unreachable. 0 means that the world has moved since the write was
+// Invalid, NotOurs or Unreachable. 0 means that the world has moved since the write was
 // decided (a test of its patch failed, or another write came first): look again.
 // It is 0 for nil too.
 func CodeOf(err error) Code {
@@ -21,6 +21,8 @@ func CodeOf(err error) Code {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, errForeign):
+		return NotOurs
 	case !errors.As(err, &status):
 		return Unreachable // no answer, or none of an API server
 	}

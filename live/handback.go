@@ -6,13 +6,17 @@ package live
 func HandBack(s Sight) []Write {
 	l := look{sight: s}
 	l.readRecords()
+	l.handBack()
+	return l.verdict.Writes
+}
+
+func (l *look) handBack() {
 	for _, role := range l.roles() {
 		if svc, ok := l.mine(role); ok && l.hasTraces(svc) {
 			l.write(Write{Kind: Release, Role: role, Patch: releasePatch(svc, l.on[role])})
 		}
 	}
-	if s.Control.Override != nil {
-		l.verdict.Writes = append(l.verdict.Writes, Write{Kind: Forget, Name: ControlName(s.Names.Cluster)})
+	if l.sight.Control.Override != nil {
+		l.verdict.Writes = append(l.verdict.Writes, Write{Kind: Forget, Name: ControlName(l.sight.Names.Cluster)})
 	}
-	return l.verdict.Writes
 }

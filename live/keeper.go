@@ -175,6 +175,15 @@ func (k *Keeper) Sight() (s Sight, ok bool) {
 	return o.sight(k.config.Names), true
 }
 
+// Control is what the control ConfigMap says; ok is false until that has been read once, whatever else has been. What of it cannot
+// be read is left out, and is a condition.
+func (k *Keeper) Control() (c Control, ok bool) {
+	if synced, _ := k.control.state(); !synced {
+		return Control{}, false
+	}
+	return objects{control: k.control.get(ControlName(k.config.Names.Cluster))}.sight(k.config.Names).Control, true
+}
+
 // objects are what the watches know.
 func (k *Keeper) objects() (o objects, ok bool) {
 	for _, w := range k.watches {

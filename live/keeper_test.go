@@ -179,7 +179,7 @@ func follow(s Sight, w Want, now time.Time) (v Verdict) {
 		}})
 	}
 	if r := s.Control.Override; r == nil || r.Epoch != w.Epoch {
-		v.Writes = append(v.Writes, Write{Kind: Mirror, Name: ControlName(s.Names.Cluster), Record: &Record{Version: 1, Epoch: w.Epoch, To: w.To, At: now.UTC().Truncate(time.Second)}})
+		v.Writes = append(v.Writes, Write{Kind: Mirror, Name: ControlName(s.Names.Cluster), Record: &Record{Version: 1, Epoch: w.Epoch, To: w.To, At: now.UTC().Truncate(time.Second), Select: aSelect}})
 	}
 	return v
 }
@@ -206,7 +206,7 @@ func TestKeeperMovesWriterThenReaderThenMirrorsWithoutDelay(t *testing.T) {
 			order = append(order, r.String())
 		}
 		// The control ConfigMap does not exist yet.
-		want := []string{"patch services pg-writer", "patch services pg-reader", "patch configmaps pg-control", "create configmaps"}
+		want := []string{"patch services pg-writer", "patch services pg-reader", "create configmaps"}
 		if !slices.Equal(order, want) {
 			t.Errorf("wrote %q, want %q", order, want)
 		}

@@ -2,9 +2,9 @@ package live
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -95,15 +95,28 @@ func (o objects) sight(names Names) Sight {
 		if s.Topology == nil {
 			s.Topology = map[string]string{}
 		}
-		if epoch, err := strconv.ParseUint(s.Topology["epoch"], 10, 64); err == nil {
-			s.Receipt = epoch
-		}
+		s.Receipt = epochOf(s.Topology["epoch"])
 	}
-	if o.control != nil {
-		s.Control, s.ControlErr = ParseControl(o.control.Data)
+	switch c := o.control; {
+	case c == nil:
+	case c.Labels[render.LabelCluster] != render.LabelValue(names.Cluster):
+		s.ControlErr = foreign(c.Labels)
+	default:
+		s.Control, s.ControlErr = ParseControl(c.Data)
 	}
 	return s
 }
+
+// errForeign is about a ConfigMap that has the control ConfigMap's name, and is somebody else's.
+var errForeign = errors.New("it is somebody else's")
+
+func foreign(labels map[string]string) error {
+	return fmt.Errorf("its label %s is %q: %w", render.LabelCluster, labels[render.LabelCluster], errForeign)
+}
+
+// ControlIsForeign reports whether the ConfigMap that has the name of the cluster's
+// own is somebody else's. Nothing in it is believed, and it is not written.
+func (s Sight) ControlIsForeign() bool { return errors.Is(s.ControlErr, errForeign) }
 
 // same reports whether nothing has changed since p.
 func (o objects) same(p objects) bool {

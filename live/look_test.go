@@ -24,7 +24,7 @@ func TestLookReadsEachObjectOnce(t *testing.T) {
 	stranger := pod("x-1", "b", true)
 	stranger.Labels[render.LabelCluster] = "other"
 	b.add("pods", stranger)
-	b.add("configmaps", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pg-control"}, Data: map[string]string{"pause": `{"reason":"x"}`, "order": "{"}})
+	b.add("configmaps", ourControl(map[string]string{"pause": `{"reason":"x"}`, "order": "{"}))
 	s, err := Look(context.Background(), b.client("me"), b.names)
 	if err != nil {
 		t.Fatal(err)
@@ -106,10 +106,18 @@ func TestTopologyThatIsNoReceipt(t *testing.T) {
 	}
 }
 
+// aSelect is what a record must say, whatever it is.
+var aSelect = map[Role]map[string]string{Reader: {render.LabelCluster: "pg"}}
+
+// ourControl is the control ConfigMap with what it says.
+func ourControl(data map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pg-control", Labels: map[string]string{render.LabelCluster: "pg"}}, Data: data}
+}
+
 func TestDo(t *testing.T) {
 	b := newBed(t)
 	ctx, client := context.Background(), b.client("me")
-	r := &Record{Version: 1, Epoch: 8, To: "b", At: time.Unix(0, 0).UTC()}
+	r := &Record{Version: 1, Epoch: 8, To: "b", At: time.Unix(0, 0).UTC(), Select: aSelect}
 	control := func() *corev1.ConfigMap { return read[corev1.ConfigMap](b.apiServer, "configmaps", "pg-control") }
 	do := func(w Write, want Code) {
 		t.Helper()
@@ -124,7 +132,7 @@ func TestDo(t *testing.T) {
 	}
 	r.Epoch = 9
 	do(Write{Kind: Mirror, Name: "pg-control", Record: r}, 0)
-	b.add("configmaps", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "pg-control"}, Data: map[string]string{"order": "{}", "override": r.String()}})
+	b.add("configmaps", ourControl(map[string]string{"order": "{}", "override": r.String()}))
 	do(Write{Kind: Forget, Name: "pg-control"}, 0)
 	if c := control(); len(c.Data) != 1 || c.Data["order"] != "{}" {
 		t.Errorf("the mirror is %+v", c)

@@ -23,6 +23,8 @@ func Next(s Sight, w Want, now time.Time) Verdict {
 		l.verdict.Record = l.strongest
 		l.say(PausedByPerson, l.cluster(), w.Paused, "poolwright resume --cluster "+s.Names.Cluster)
 		l.ahead()
+	case l.takenBack && (w.Hold || len(w.Roles) == 0):
+		l.handBack()
 	case l.standing:
 		l.override()
 	default:
@@ -42,7 +44,9 @@ type look struct {
 	// target is where the Services belong. standing is true when they belong there ahead of Git.
 	target   Record
 	standing bool
-	verdict  Verdict
+	// takenBack is true when a person's `release` came after the strongest record.
+	takenBack bool
+	verdict   Verdict
 }
 
 // roles are the roles of the cluster, in the order in which they are moved.
@@ -71,12 +75,16 @@ func (l *look) readRecords() {
 		l.on[role] = &r
 		l.consider(r)
 	}
-	if l.sight.ControlErr != nil {
+	switch {
+	case l.sight.ControlIsForeign():
+		l.say(NotOurs, l.control(), l.sight.ControlErr.Error(), "rename that ConfigMap: poolwright keeps its own under this name")
+	case l.sight.ControlErr != nil:
 		l.say(BadRecord, l.control(), l.sight.ControlErr.Error(), "kubectl -n "+l.sight.Names.Namespace+" edit configmap "+ControlName(l.sight.Names.Cluster))
 	}
 	if m := l.sight.Control.Override; m != nil {
 		l.consider(*m)
 	}
+	l.takenBack = l.strongest != nil && l.sight.Control.Release.takes(*l.strongest)
 }
 
 // consider takes a record that is newer than the one known.
@@ -89,14 +97,15 @@ func (l *look) consider(r Record) {
 
 // aim says where the Services belong, and whether that is ahead of Git. While
 // nothing may be decided, a record newer than Git stands; so does one that came after what was wanted was decided.
+// One that was taken back stands against nothing.
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
 	l.standing = r != nil || w.Begin || l.lags()
-	if r != nil && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > max(w.Epoch, w.Known)) {
+	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > max(w.Epoch, w.Known)) {
 		l.target = *r
 		return
 	}
-	l.target = Record{Version: recordVersion, Epoch: w.Epoch, From: w.From, To: w.To, At: now.UTC().Truncate(time.Second), Reason: w.Reason, By: w.By, Select: map[Role]map[string]string{}}
+	l.target = Record{Version: recordVersion, Epoch: w.Epoch, From: w.From, To: w.To, At: now.UTC().Truncate(time.Second), Reason: w.Reason, By: w.By, Until: w.Until, Select: map[Role]map[string]string{}}
 	for _, t := range w.Roles {
 		l.target.Select[t.Role] = t.Select
 	}
@@ -104,8 +113,8 @@ func (l *look) aim(now time.Time) {
 		return
 	}
 	l.target.At = r.At
-	if sameSelect(r.Select, l.target.Select) { // the words of the decision stay with it
-		l.target.From, l.target.To, l.target.Reason, l.target.By = r.From, r.To, r.Reason, r.By
+	if !l.takenBack && sameSelect(r.Select, l.target.Select) { // the words of the decision stay with it
+		l.target.From, l.target.To, l.target.Reason, l.target.By, l.target.Until = r.From, r.To, r.Reason, r.By, r.Until
 	}
 }
 
@@ -121,7 +130,7 @@ func (l *look) lags() bool {
 	if !ok || svc == nil || l.want.Hold || l.want.Declared == 0 || l.want.Epoch != l.want.Declared {
 		return false
 	}
-	receipt := receiptOf(svc)
+	receipt := ReceiptOf(svc)
 	return instanceOf(ourKeys(svc.Spec.Selector)) != instanceOf(t.Select) && receipt < l.want.Epoch && receipt == l.want.Applied
 }
 
@@ -180,7 +189,7 @@ func (l *look) mayStart() bool {
 // service decides one Service, and reports whether nothing of ours is left on it.
 func (l *look) service(role Role, svc *corev1.Service) (done bool) {
 	l.tellOwner(role, svc)
-	applied := receiptOf(svc) >= l.target.Epoch && l.isDeclared()
+	applied := ReceiptOf(svc) >= l.target.Epoch && l.isDeclared()
 	switch {
 	case len(l.target.Select[role]) == 0: // to move it would leave it without a selector
 		l.say(BadRecord, l.object(role), "the override's record does not say what it selects; it is left as it is", "poolwright status --cluster "+l.sight.Names.Cluster)
@@ -230,7 +239,7 @@ func (l *look) wasThere(role Role) bool {
 func (l *look) movePatch(role Role, svc *corev1.Service) []Op {
 	r := l.target
 	freeze := OwnerOf(svc).Tool == Flux && (l.sight.Receipt < r.Epoch || !l.isDeclared()) && !isFrozen(svc)
-	r.Froze = freeze || l.on[role] != nil && l.on[role].Froze && isFrozen(svc)
+	r.Froze = freeze || isFrozen(svc) && (weFroze(svc) || l.on[role] != nil && l.on[role].Froze)
 	return overridePatch(svc, r, r.Select[role], freeze)
 }
 
@@ -256,7 +265,7 @@ func (l *look) phase(done bool) Phase {
 			return Overriding
 		}
 		frozenByUs = frozenByUs || isFrozen(svc)
-		behind = behind || receiptOf(svc) < l.target.Epoch
+		behind = behind || ReceiptOf(svc) < l.target.Epoch
 	}
 	switch {
 	case done:
@@ -277,6 +286,8 @@ func (l *look) phase(done bool) Phase {
 func (l *look) mirror(done bool) {
 	m := l.sight.Control.Override
 	switch {
+	case l.sight.ControlIsForeign():
+		// it is not written
 	case done && m != nil:
 		l.verdict.Writes = append(l.verdict.Writes, Write{Kind: Forget, Name: ControlName(l.sight.Names.Cluster)})
 	case !done && (m == nil || !sameRecord(*m, l.target)):
@@ -311,7 +322,8 @@ func (l *look) nudge() {
 // nudgeUnfrozen ends the key of the nudge after the freeze is gone.
 const nudgeUnfrozen = " unfrozen"
 
-// rest looks at Services that are Git's: traces of ours go, drift is told.
+// rest looks at Services that are Git's: traces of ours go, drift is told. What a person moved with
+// the lines that `status` prints stays: there is no record on it.
 func (l *look) rest() {
 	for _, role := range l.roles() {
 		svc, ok := l.mine(role)
@@ -320,7 +332,9 @@ func (l *look) rest() {
 		}
 		t, known := l.want.target(role)
 		switch {
-		case !known || l.want.Hold || receiptOf(svc) < l.want.Declared:
+		case known && !l.want.Hold && svc.Annotations[AnnotationOverride] != "": // a record that cannot be read: what it protected is not known
+			l.write(Write{Kind: Release, Role: role, Patch: releasePatch(svc, l.on[role])})
+		case !known || l.want.Hold || ReceiptOf(svc) < l.want.Declared:
 			// Git has not been read, or the tool is about to come
 		case !maps.Equal(ourKeys(svc.Spec.Selector), t.Select):
 			l.say(Drifted, l.object(role), selectorManager(svc)+" changed it; Git's tool has not put it back", "kubectl -n "+svc.Namespace+" get service "+svc.Name+" -o yaml --show-managed-fields")

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/render"
 )
@@ -312,69 +311,6 @@ func TestVerdictIsRepeatable(t *testing.T) {
 	if v := w.look("b"); len(v.Writes) > 0 {
 		t.Errorf("an hour later it writes again: %s", writesOf(v))
 	}
-}
-
-// TestAnyHistoryConverges lets poolwright crash between any two writes, the tool
-// apply old and new commits at any time, people edit and recreate Services, and
-// the truth change; then lets all of them finish.
-func TestAnyHistoryConverges(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tool := rapid.SampledFrom([]Tool{Flux, ArgoCD}).Draw(t, "tool")
-		w := newWorld(t, tool)
-		w.stanza = rapid.Bool().Draw(t, "stanza")
-		truth := "a"
-		instance := rapid.SampledFrom([]string{"a", "b", "c"})
-		role := rapid.SampledFrom([]Role{Writer, Reader})
-		t.Repeat(map[string]func(*rapid.T){
-			"truth": func(t *rapid.T) { truth = instance.Draw(t, "writer") },
-			"poolwright": func(t *rapid.T) {
-				v := Next(w.sight(), w.wish(truth), w.now)
-				w.perform(v, rapid.IntRange(0, len(v.Writes)).Draw(t, "writes"))
-			},
-			"poolwright in doubt": func(*rapid.T) {
-				v := Next(w.sight(), w.held(), w.now)
-				w.perform(v, len(v.Writes))
-			},
-			"poolwright commits": func(*rapid.T) {
-				if truth != w.head().Writer {
-					w.commit(state(w.head().Epoch+1, truth))
-				}
-			},
-			"tool": func(*rapid.T) { w.sync() },
-			"tool in flight": func(t *rapid.T) {
-				w.apply(rapid.SampledFrom(w.git).Draw(t, "commit"))
-			},
-			"person": func(t *rapid.T) {
-				to := instance.Draw(t, "to")
-				w.edit(Writer, "kubectl", func(s *corev1.Service) { s.Spec.Selector[render.LabelInstance] = to })
-			},
-			"recreated": func(t *rapid.T) {
-				w.create(role.Draw(t, "role")).Spec.Selector = selectOf(w.head())[Writer]
-				w.sync()
-			},
-			"time": func(*rapid.T) { w.now = w.now.Add(time.Minute) },
-			"": func(t *rapid.T) {
-				if n := len(w.services); n != 2 {
-					t.Fatalf("%d Services", n)
-				}
-			},
-		})
-		w.settle(truth)
-		w.sync()
-		if got := w.traces(); len(got) > 0 {
-			t.Fatal(got)
-		}
-		for r, svc := range w.services {
-			if selectorManager(svc) == "somebody" {
-				t.Fatalf("nobody owns the selector of the %s", r)
-			}
-		}
-		for r, keys := range selectOf(w.head()) {
-			if !maps.Equal(ourKeys(w.services[r].Spec.Selector), keys) {
-				t.Fatalf("the %s selects %v, Git says %v", r, w.services[r].Spec.Selector, keys)
-			}
-		}
-	})
 }
 
 // TestARecordWithoutARoleEmptiesNoSelector: a record that was edited by hand, or is of a cluster that had no Writer then, moves only what

@@ -84,7 +84,7 @@ func (l *look) tellReceipt() {
 		if svc == nil || !l.isOurs(svc) {
 			continue
 		}
-		receipt := receiptOf(svc)
+		receipt := ReceiptOf(svc)
 		back := l.sight.Receipt != 0 && l.sight.Receipt < receipt || l.want.Declared != 0 && l.want.Declared < receipt
 		if back {
 			l.say(ReceiptBehind, l.object(role), "Git, or what is applied of it, has gone back behind this Service", "poolwright resume --cluster "+l.sight.Names.Cluster+", or poolwright release --cluster "+l.sight.Names.Cluster+" --force")
@@ -93,10 +93,13 @@ func (l *look) tellReceipt() {
 	}
 }
 
-// receiptOf is the epoch that the GitOps tool applied to the object itself, 0 when there is none.
-func receiptOf(svc *corev1.Service) uint64 {
-	n, err := strconv.ParseUint(svc.Annotations[render.AnnotationEpoch], 10, 64)
-	if err != nil {
+// ReceiptOf is the epoch that the GitOps tool applied to the object itself, 0 when there is none.
+func ReceiptOf(svc *corev1.Service) uint64 { return epochOf(svc.Annotations[render.AnnotationEpoch]) }
+
+// epochOf reads an epoch, 0 for what is none.
+func epochOf(text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > render.MaxEpoch {
 		return 0
 	}
 	return n
@@ -136,14 +139,32 @@ func timeOf(m metav1.ManagedFieldsEntry) time.Time {
 }
 
 func ownsSelector(m metav1.ManagedFieldsEntry) bool {
-	var fields struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
-	}
-	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
-		return false
-	}
-	_, ok := fields.Spec["f:selector"]
+	_, ok := fieldsOf(m).Spec["f:selector"]
 	return ok
+}
+
+// weFroze reports whether the freeze was set under our name: by poolwright, or by a person with the printed lines.
+func weFroze(svc *corev1.Service) bool {
+	return slices.ContainsFunc(svc.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
+		_, ok := fieldsOf(m).Metadata.Annotations["f:"+annotationFreeze]
+		return ok && m.Manager == FieldManager
+	})
+}
+
+// owned are the fields of a Service that matter here, as managed fields name them.
+type owned struct {
+	Metadata struct {
+		Annotations map[string]json.RawMessage `json:"f:annotations"`
+	} `json:"f:metadata"`
+	Spec map[string]json.RawMessage `json:"f:spec"`
+}
+
+// fieldsOf are the fields of an entry; none when it cannot be read.
+func fieldsOf(m metav1.ManagedFieldsEntry) (fields owned) {
+	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
+		return owned{}
+	}
+	return fields
 }
 
 // revertHint is what stops an owner from putting Services back.

@@ -160,7 +160,7 @@ func TestMovedWorldIsReadAgain(t *testing.T) {
 		if b.selects(Writer) != "b" || b.selects(Reader) != "b" {
 			t.Errorf("Writer at %s, Reader at %s", b.selects(Writer), b.selects(Reader))
 		}
-		if gets := b.made("get"); len(gets) != 1 || gets[0].Name != "pg-writer" {
+		if gets := b.made("get"); len(gets) != 2 || gets[0].Name != "pg-writer" || gets[1].Name != "pg-control" {
 			t.Errorf("read %v", gets)
 		}
 		expectTold(t, b, "phase overriding", "failed override pg-writer", "wrote override pg-writer", "wrote override pg-reader", "phase idle", "wrote mirror pg-control")

@@ -51,7 +51,7 @@ func releasePatch(svc *corev1.Service, r *Record) []Op {
 	if recorded {
 		ops = append(ops, Op{Op: "remove", Path: annotationPath(AnnotationOverride)})
 	}
-	if isFrozen(svc) && recorded && (r == nil || r.Froze) { // a record that cannot be read may have frozen it
+	if isFrozen(svc) && (weFroze(svc) || recorded && (r == nil || r.Froze)) { // a record that cannot be read may have frozen it
 		ops = append(ops, Op{Op: "remove", Path: annotationPath(annotationFreeze)})
 	}
 	if others := withoutUs(svc); len(others) > 0 && len(others) < len(svc.ManagedFields) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 // FieldManager is the name under which the role Services are patched. It is
@@ -37,6 +39,8 @@ type Record struct {
 	Reason string    `json:"reason,omitempty"`
 	// By is the person who ordered it, "" when poolwright decided.
 	By string `json:"by,omitempty"`
+	// Until is when that order ends, zero when there is none or it does not say.
+	Until time.Time `json:"until,omitzero"`
 	// Froze is true on a Service that this record's patch froze for Flux: whoever froze it unfreezes it.
 	Froze bool `json:"froze,omitempty"`
 	// Select is what each role selects: keys of poolwright's label domain only.
@@ -63,13 +67,17 @@ func ParseRecord(text string) (Record, error) {
 		return Record{}, fmt.Errorf("reading the override record: version %d is not %d", r.Version, recordVersion)
 	case r.Epoch == 0 || r.At.IsZero():
 		return Record{}, fmt.Errorf("reading the override record: epoch or time is missing")
+	case r.Epoch > render.MaxEpoch:
+		return Record{}, fmt.Errorf("reading the override record: epoch %d is beyond %d", r.Epoch, uint64(render.MaxEpoch))
+	case len(r.Select) == 0:
+		return Record{}, fmt.Errorf("reading the override record: it does not say what is selected")
 	}
 	for role, keys := range r.Select {
 		if role != Writer && role != Reader {
 			return Record{}, fmt.Errorf("reading the override record: %q is no role", role)
 		}
-		if len(keys) == 0 {
-			return Record{}, fmt.Errorf("reading the override record: the %s selects everything", role)
+		if keys[render.LabelCluster] == "" {
+			return Record{}, fmt.Errorf("reading the override record: the %s selects pods of every cluster", role)
 		}
 		for key := range keys {
 			if !isOurs(key) {

@@ -1,6 +1,9 @@
 package live
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Want is what the role Services of a cluster should select, as decided in one
 // round. live takes it as it is: it computes no selector.
@@ -19,6 +22,8 @@ type Want struct {
 	Reason   string
 	// By is the person who ordered it, "" when poolwright decided.
 	By string
+	// Until is when that order ends, zero when there is none.
+	Until time.Time
 	// Roles are the Services, Writer first. There is no Writer in a global secondary.
 	Roles []Target
 	// Begin is true when a failover was decided: the Services run ahead of Git from now on.

@@ -126,8 +126,14 @@ func (w *world) edit(role Role, manager string, change func(*corev1.Service)) {
 	change(next)
 	w.version++
 	next.ResourceVersion = strconv.Itoa(w.version)
-	if !maps.Equal(next.Spec.Selector, w.services[role].Spec.Selector) || manager != FieldManager {
+	before := w.services[role]
+	if !maps.Equal(next.Spec.Selector, before.Spec.Selector) || manager != FieldManager {
 		next.ManagedFields = own(next.ManagedFields, manager, w.now)
+	}
+	if isFrozen(next) && !weFroze(next) && (weFroze(before) || manager == FieldManager && !isFrozen(before)) {
+		next.ManagedFields = append(next.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: FieldManager, Subresource: "of the freeze", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + annotationFreeze + `":{}}}}`),
+		})
 	}
 	w.services[role] = next
 }
@@ -166,16 +172,26 @@ func (w *world) wish(writer string) Want {
 	head := w.head()
 	want := Want{Epoch: head.Epoch, Declared: head.Epoch, Head: fmt.Sprint("commit-", len(w.git)), From: head.Writer, To: writer, Reason: "writer-moved " + writer, Applied: w.sight().Applied()}
 	if writer != head.Writer {
-		want.Epoch, want.Begin = head.Epoch+1, true
+		want.Epoch, want.Begin = w.nextEpoch(), true
 	}
-	if r := w.sight().Record(); r != nil {
-		want.Known = r.Epoch
+	if o := w.sight().Order(); o != nil && o.Writer == writer && want.Begin {
+		want.By, want.Until = o.By, o.Until
 	}
+	want.Known = w.sight().LastEpoch()
 	chosen, declared := selectOf(state(want.Epoch, writer)), selectOf(head)
 	for _, r := range []Role{Writer, Reader} {
 		want.Roles = append(want.Roles, Target{Role: r, Select: chosen[r], Declared: declared[r]})
 	}
 	return want
+}
+
+// nextEpoch is that of the next decision: none that was taken back comes again.
+func (w *world) nextEpoch() uint64 {
+	next := w.head().Epoch + 1
+	if r := w.control.Release; r != nil {
+		next = max(next, r.Epoch+1)
+	}
+	return next
 }
 
 // held is the Want of a decision that may change nothing.
@@ -190,7 +206,10 @@ func (w *world) perform(v Verdict, n int) {
 	for _, write := range v.Writes[:min(n, len(v.Writes))] {
 		switch write.Kind {
 		case Mirror:
-			record := *write.Record
+			record, err := ParseRecord(write.Record.String())
+			if err != nil {
+				w.t.Fatal("it writes what it does not read: ", err)
+			}
 			w.control.Override = &record
 		case Forget:
 			w.control.Override = nil

@@ -203,6 +203,7 @@ func TestReadLiveRefusesWhatDrawWouldNotWrite(t *testing.T) {
 	for name, tc := range map[string]struct{ key, value, says string }{
 		"no epoch":                {"epoch", "", "data.epoch"},
 		"an epoch that is none":   {"epoch", "0", "data.epoch"},
+		"an epoch without a next": {"epoch", "18446744073709551615", "data.epoch"},
 		"a timeline that is none": {"timeline", "x", "data.timeline"},
 		"no fallback":             {"fallback", "", "data.fallback"},
 		"a writer without a tree": {"writer", "c", "writer c is not a member"},

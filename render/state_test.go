@@ -82,7 +82,7 @@ func anyState(t *rapid.T) plan.State {
 		all[i] = i
 	}
 	slots := rapid.Permutation(all).Draw(t, "slots")
-	s := plan.State{Epoch: rapid.Uint64Range(1, 1<<63).Draw(t, "epoch"), Fallback: rapid.Bool().Draw(t, "fallback"), Timeline: rapid.Uint32Range(0, 9).Draw(t, "timeline")}
+	s := plan.State{Epoch: rapid.Uint64Range(1, render.MaxEpoch).Draw(t, "epoch"), Fallback: rapid.Bool().Draw(t, "fallback"), Timeline: rapid.Uint32Range(0, 9).Draw(t, "timeline")}
 	for i, n := range names {
 		s.Members = append(s.Members, plan.Member{
 			Name: n, Host: fmt.Sprintf("h%d.example", i), Port: rapid.IntRange(1, 65535).Draw(t, "port"), Slot: slots[i],

@@ -16,6 +16,10 @@ import (
 	"github.com/poolwright/poolwright/plan"
 )
 
+// MaxEpoch is the greatest epoch that is believed: JSON carries no greater number
+// exactly everywhere, and one more must still be a number.
+const MaxEpoch = 1<<53 - 1
+
 type topologyView struct {
 	Header              string
 	Name                string
@@ -124,8 +128,8 @@ func ReadLive(cluster string, data map[string]string) (plan.State, error) {
 // readData reads the data of a topology ConfigMap.
 func readData(data map[string]string) (plan.State, error) {
 	epoch, err := strconv.ParseUint(data["epoch"], 10, 64)
-	if err != nil || epoch == 0 {
-		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1", data["epoch"])
+	if err != nil || epoch == 0 || epoch > MaxEpoch {
+		return plan.State{}, fmt.Errorf("data.epoch %q is not a number from 1 to %d", data["epoch"], uint64(MaxEpoch))
 	}
 	timeline, err := readTimeline(data["timeline"])
 	if err != nil {
