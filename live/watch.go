@@ -158,9 +158,13 @@ func (s *source[T]) Delete(o any) error {
 	return nil
 }
 
-// Replace is called by the reflector with all there is at a version.
+// Replace is called by the reflector with all there is at a version. One that is older than what the watch
+// had come to is that of an API server whose storage was restored: nothing from before counts.
 func (s *source[T]) Replace(list []any, version string) error {
 	s.update(func() {
+		if newer(s.version, version) {
+			clear(s.seen)
+		}
 		for name, o := range s.seen {
 			if !newer(o.GetResourceVersion(), version) {
 				delete(s.seen, name)

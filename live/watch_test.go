@@ -42,6 +42,8 @@ func TestSourceKnowsTheNewest(t *testing.T) {
 		"a deletion of what is not known":          {func(s *source[*corev1.Pod]) { _ = s.Delete(podAt("c", "13")) }, "[a@8 b@9]"},
 		"a list forgets what is gone":              {func(s *source[*corev1.Pod]) { _ = s.Replace([]any{podAt("b", "9")}, "20") }, "[b@9]"},
 		"but not what is newer than it":            {func(s *source[*corev1.Pod]) { s.put(podAt("a", "21")); _ = s.Replace([]any{podAt("a", "8")}, "20") }, "[a@21]"},
+		"a list from before, of storage restored":  {func(s *source[*corev1.Pod]) { s.put(podAt("a", "12")); _ = s.Replace([]any{podAt("a", "5")}, "6") }, "[a@5]"},
+		"and what is answered then counts":         {func(s *source[*corev1.Pod]) { _ = s.Replace([]any{podAt("a", "5")}, "6"); s.put(podAt("a", "7")) }, "[a@7]"},
 		"versions are numbers":                     {func(s *source[*corev1.Pod]) { s.put(podAt("a", "100")); _ = s.Update(podAt("a", "99")) }, "[a@100 b@9]"},
 		"what cannot be compared is believed":      {func(s *source[*corev1.Pod]) { _ = s.Update(podAt("a", "x")) }, "[a@x b@9]"},
 	} {

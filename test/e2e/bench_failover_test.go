@@ -28,8 +28,8 @@ type failovers struct {
 	known  string // of the log
 	pushes *pushes
 
-	patched, noticed, served, committed, back *figure
-	reverts                                   int
+	patched, answered, noticed, served, committed, back *figure
+	reverts                                             int
 }
 
 // benchFailovers moves the writer n times, n times more under the eyes of the sampler, and then looks at a minute of nothing.
@@ -39,7 +39,7 @@ func benchFailovers(t *testing.T, r *report, n int) {
 	for i := range n {
 		b.round(writers[i%3])
 	}
-	r.add(b.patched, b.noticed, b.served, b.committed, b.back)
+	r.add(b.patched, b.answered, b.noticed, b.served, b.committed, b.back)
 	s := b.sample()
 	for i := range n {
 		b.round(writers[(n+i)%3])
@@ -62,6 +62,7 @@ func newFailovers(t *testing.T) *failovers {
 		cluster: c, pushes: &pushes{},
 		noticed:   &figure{what: "role change visible in the database → Writer Service patched", target: 300 * time.Millisecond},
 		patched:   &figure{what: "decided → Writer Service patched", target: 50 * time.Millisecond},
+		answered:  &figure{what: "of that: the API server's own time"},
 		served:    &figure{what: "role change visible → only the new writer's pods in the EndpointSlices", target: 500 * time.Millisecond},
 		committed: &figure{what: "decided → committed and pushed"},
 		back:      &figure{what: "pushed → handed back, nothing of poolwright's left; with the right to ask Flux to look"},
@@ -88,7 +89,7 @@ func (b *failovers) round(to string) {
 	b.t.Helper()
 	from := b.pg.Primary().Name
 	b.known = b.p.Text()
-	mark := now(b.stage, func() int { return len(b.past) })
+	mark, audited := now(b.stage, func() int { return len(b.past) }), b.audited()
 	visible := whenPromoted(b.t, b.pg.Node(to))
 	b.pg.Stop(from, pgcluster.Immediate)
 	b.pg.Promote(to)
@@ -98,16 +99,18 @@ func (b *failovers) round(to string) {
 
 	seen := <-visible
 	decided := b.loggedAt("decided", "failover")
-	patched, served := now(b.stage, func() time.Time { return b.firstPatch(mark, to) }), now(b.stage, func() time.Time { return b.firstServing(mark, to) })
+	patch := b.patchOf("story-writer", audited)
+	patched, served := patch.StageTimestamp, now(b.stage, func() time.Time { return b.firstServing(mark, to) })
 	pushed := b.pushes.first(decided)
 	b.noticed.add(patched.Sub(seen))
 	b.patched.add(patched.Sub(decided))
+	b.answered.add(patched.Sub(patch.RequestReceivedTimestamp))
 	b.served.add(served.Sub(seen))
 	b.committed.add(pushed.Sub(decided))
 	b.back.add(back.Sub(pushed))
 	b.reverts += now(b.stage, func() int { return b.revertsSince(mark, to) })
-	b.t.Logf("%s → %s: patched %v after the role change and %v after the decision, served after %v, pushed after %v, back after %v", from, to,
-		patched.Sub(seen), patched.Sub(decided), served.Sub(seen), pushed.Sub(decided), back.Sub(pushed))
+	b.t.Logf("%s → %s: patched %v after the role change and %v after the decision (%v of them in the API server), served after %v, pushed after %v, back after %v", from, to,
+		patched.Sub(seen), patched.Sub(decided), patched.Sub(patch.RequestReceivedTimestamp), served.Sub(seen), pushed.Sub(decided), back.Sub(pushed))
 	b.pg.Rejoin(from)
 }
 
@@ -257,9 +260,9 @@ func (b *failovers) idle(r *report, n int) {
 		span = 10 * time.Second
 	}
 	b.p.AwaitLineAfter(b.known, `"msg":"window-closed"`)
-	from := time.Now()
+	from := b.audited()
 	<-time.After(span)
-	asked := b.asked(b.t, "system:serviceaccount:"+b.ns+":poolwright", from, from.Add(span))
+	asked := b.auditSince(from)
 	lease, lists, writes, rest := 0, 0, 0, 0
 	for _, a := range asked {
 		switch {

@@ -3,12 +3,8 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"sync"
 	"testing"
@@ -152,33 +148,4 @@ func (p *pair) takeover(end func(*driver.Process)) time.Duration {
 	at := p.await(before)
 	p.holder, p.standby = p.standby, p.another()
 	return at.Sub(began)
-}
-
-// request is a line of the API server's audit log.
-type request struct {
-	AuditID                  string
-	Verb                     string
-	RequestReceivedTimestamp time.Time
-	User                     struct{ Username string }
-	ObjectRef                struct{ Resource, Namespace, Name, Subresource string }
-}
-
-// asked are the requests of a user that came in a time.
-func (w world) asked(t testing.TB, user string, from, to time.Time) (found []request) {
-	t.Helper()
-	f, err := os.Open(filepath.Join(w.dir, "audit.log"))
-	check(t, err)
-	defer f.Close()
-	lines, known := bufio.NewScanner(f), map[string]bool{}
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var r request
-		check(t, json.Unmarshal(lines.Bytes(), &r))
-		if r.User.Username == user && r.RequestReceivedTimestamp.After(from) && r.RequestReceivedTimestamp.Before(to) && !known[r.AuditID] {
-			known[r.AuditID] = true
-			found = append(found, r)
-		}
-	}
-	check(t, lines.Err())
-	return found
 }

@@ -3,13 +3,8 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,42 +85,6 @@ func TestCoreIdleCost(t *testing.T) {
 		t.Errorf("since its start it listed %d times, want at most once for each of five watches: %v", len(lists), lists)
 	}
 	c.wantCommits("first tree")
-}
-
-// auditEntry is what counts of a line of the audit log.
-type auditEntry struct {
-	Verb      string
-	User      struct{ Username string }
-	ObjectRef struct{ Resource, Namespace, Name string }
-}
-
-// audited is how long the audit log is.
-func (c *cluster) audited() int64 {
-	c.t.Helper()
-	info, err := os.Stat(filepath.Join(c.dir, "audit.log"))
-	check(c.t, err)
-	return info.Size()
-}
-
-// auditSince are the requests of poolwright in the audit log from an offset on.
-func (c *cluster) auditSince(offset int64) (found []auditEntry) {
-	c.t.Helper()
-	f, err := os.Open(filepath.Join(c.dir, "audit.log"))
-	check(c.t, err)
-	defer f.Close()
-	_, err = f.Seek(offset, 0)
-	check(c.t, err)
-	user := fmt.Sprintf("system:serviceaccount:%s:poolwright", c.ns)
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var e auditEntry
-		if json.Unmarshal(lines.Bytes(), &e) == nil && e.User.Username == user {
-			found = append(found, e)
-		}
-	}
-	check(c.t, lines.Err())
-	return found
 }
 
 // TestCoreLeaseOneActs: of two processes with one Lease only the holder patches. When it ends on SIGTERM the other one
