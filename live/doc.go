@@ -12,10 +12,12 @@
 // time. Its rules, in the order in which they apply:
 //
 //  1. The [Record] of an override stands on each Service that was moved, and in the control ConfigMap, which survives the
-//     replacement of a Service. The newest one counts. A record that cannot be read counts as none, and is said.
+//     replacement of a Service. The newest one counts. A record that cannot be read counts as none, and is said. A ConfigMap
+//     of that name that is somebody else's (by label) says nothing, and is not written.
 //  2. The target is what is wanted. While the decision is held, a record newer than Git stands: its selectors are the target, so that
 //     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision and is
-//     newer: a person, or another process, knew more. A pause stops every write.
+//     newer: a person, or another process, knew more. What a person's `release` took back ([Recall]) stands against nothing: what is wanted counts,
+//     and while nothing may be decided everything of ours goes, whatever Git says. A pause stops every write.
 //  3. An override begins with a decided failover, or when Git names another writer than a Service which the tool has not brought to
 //     that commit: the patch was lost in a crash. Git must have been read since the tool last came. Nothing else begins one: outside of an override Git owns the Services, and what
 //     differs is only said.
@@ -31,7 +33,7 @@
 //     tool found the selector equal and never had to apply it, the same patch gives it the ownership.
 //  9. At the target, and Git said otherwise until now: it gets a record too, so that the tool does not undo what happens to be right.
 //  10. The receipt in the topology ConfigMap at the epoch: the tool has applied our commit while the Service was frozen. It is
-//     unfrozen. Only who froze unfreezes: a person's freeze is said.
+//     unfrozen. Only who froze unfreezes, by the record or by the field manager: a person's freeze is said.
 //  11. The record is mirrored after the Services, and forgotten when nothing of ours is left on them.
 //  12. A second failover is another target in the same machine: only the newest epoch is waited for. So is a fail-back to what Git
 //     says anyway: the receipts are there already, and the Services are released at once.

@@ -66,6 +66,28 @@ func (c *cluster) revertHead() string {
 	return c.someone("Revert\n\nThis reverts commit "+head+".", files...)
 }
 
+// TestArgo14PersonEditsTheService: a person puts the live Writer back during an override, as kubectl and as a server-side apply. It is
+// moved again each time, and the person named.
+func TestArgo14PersonEditsTheService(t *testing.T) {
+	t.Parallel()
+	c := bootstrapArgo(t, argo{stanza: true})
+	let := c.holdPushes()
+	c.failover("b")
+	c.awaitOverride("b")
+	for i, edit := range [][]string{
+		{"patch", "service", "story-writer", "--type=merge", "-p", `{"spec":{"selector":{"` + instanceKey + `":"a"}}}`},
+		{"patch", "service", "story-writer", "--type=merge", "--field-manager=anna", "-p", `{"spec":{"selector":{"` + instanceKey + `":"c"}}}`},
+	} {
+		c.kubectl(edit...)
+		c.awaitReverts(i + 1)
+		c.awaitEvent("writer", "Reasserted", []string{"kubectl-patch", "anna"}[i]+" put it back")
+	}
+	let()
+	c.git.AwaitSubject(3, "writer a → b (epoch 2)")
+	c.awaitHandedBack("b", 2)
+	c.p.Stop()
+}
+
 // TestArgo17KilledBeforeTheRelease: with RespectIgnoreDifferences Argo CD does not apply Git's selector while poolwright is among the
 // managers. It dies before it has taken itself off; after its restart Git is obeyed.
 func TestArgo17KilledBeforeTheRelease(t *testing.T) {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestCore33APIServerDown: it does not answer in a failover. The commit goes out alone; the Services follow when it is back.
@@ -43,7 +44,7 @@ func TestCoreControlPlaneRestarts(t *testing.T) {
 	c.git.WantSoundHistory()
 }
 
-// TestCore07D20GitDown: the Git server is away for the whole failover and after. The override holds and its age is told; when
+// TestCore07D20GitDown: the Git server is away for the whole failover and for ten minutes after. The override holds and its age is told; when
 // the server is back the commit says what is live.
 func TestCore07D20GitDown(t *testing.T) {
 	t.Parallel()
@@ -58,6 +59,10 @@ func TestCore07D20GitDown(t *testing.T) {
 		t.Errorf("status: exit code %d\n%s%s", code, out, said)
 	}
 	c.p.AwaitLine("hindered", "ahead-of-git", "a → b")
+	<-time.After(10 * time.Minute)
+	if out, _, _ := c.once("status", "-f", c.file, "--lease-namespace", c.ns); !strings.Contains(out, "live ahead of Git since") {
+		t.Errorf("status after ten minutes:\n%s", out)
+	}
 	c.wantWriters("a by kubectl-client-side-apply", "b by "+fieldManager)
 	c.git.Up()
 	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
