@@ -18,10 +18,12 @@ import (
 // ahead is the live side of a cluster: what Kubernetes shows of it, and who
 // keeps its Services. A Reconciler without one works through Git alone.
 type ahead interface {
-	// Follow turns to the objects that d names. Nothing is asked yet.
-	Follow(d declaration)
+	// Follow turns to the objects that d names, and says which those are, "" for none. Nothing is asked yet.
+	Follow(d declaration) (objects string)
 	// Sight is what Kubernetes shows; ok is false while it is not in reach.
 	Sight() (s live.Sight, ok bool)
+	// Words are what people said to the cluster there; ok is false until that has been read once.
+	Words() (c live.Control, ok bool)
 	// Want says where the Services belong, and returns at once.
 	Want(w live.Want)
 	// Changed receives after something that Sight shows has changed.
@@ -35,40 +37,49 @@ type ahead interface {
 // gitOnly is no live side.
 type gitOnly struct{}
 
-func (gitOnly) Follow(declaration)             {}
-func (gitOnly) Sight() (s live.Sight, ok bool) { return live.Sight{}, false }
-func (gitOnly) Want(live.Want)                 {}
-func (gitOnly) Changed() <-chan struct{}       { return nil }
-func (gitOnly) Rival() string                  { return "" }
-func (gitOnly) Trouble() error                 { return nil }
+func (gitOnly) Follow(declaration) string        { return "" }
+func (gitOnly) Sight() (s live.Sight, ok bool)   { return live.Sight{}, false }
+func (gitOnly) Words() (c live.Control, ok bool) { return live.Control{}, false }
+func (gitOnly) Want(live.Want)                   {}
+func (gitOnly) Changed() <-chan struct{}         { return nil }
+func (gitOnly) Rival() string                    { return "" }
+func (gitOnly) Trouble() error                   { return nil }
 
 // fromKubernetes adds to the evidence what Kubernetes shows and people said there.
-func (e evidence) fromKubernetes(s live.Sight, ok bool) evidence {
-	if !ok {
-		return e
-	}
-	e.Ready, e.Applied = readyMembers(s), s.Applied()
-	if o := s.Order(); o != nil {
-		e.Order = &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
-	}
-	if p := s.Control.Pause; p != nil {
+func (e evidence) fromKubernetes(s live.Sight) evidence {
+	e = e.fromPeople(s.Control)
+	e.Ready, e.Applied, e.Order = readyMembers(s), s.Applied(), orderOf(s.Order())
+	return e
+}
+
+// fromPeople adds what people said, which is known before all of Kubernetes is, or while something else of it may not be seen.
+func (e evidence) fromPeople(c live.Control) evidence {
+	e.Order = orderOf(c.Order)
+	if p := c.Pause; p != nil {
 		e.PausedBy = strings.TrimSpace(p.By + ": " + p.Reason)
 	}
-	if r := s.Control.Resume; r != nil {
+	if r := c.Resume; r != nil {
 		e.Resumed = r.At
+	}
+	if r := c.Release; r != nil {
+		e.Released = r.Epoch
 	}
 	return e
 }
 
-// knownEpoch is that of the override that stands, 0 when there is none or none can be seen.
+func orderOf(o *live.Order) *plan.Order {
+	if o == nil {
+		return nil
+	}
+	return &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
+}
+
+// knownEpoch is the newest that an override had, 0 when none can be seen.
 func knownEpoch(s live.Sight, ok bool) uint64 {
 	if !ok {
 		return 0
 	}
-	if r := s.Record(); r != nil {
-		return r.Epoch
-	}
-	return 0
+	return s.LastEpoch()
 }
 
 // readyMembers is never nil where pods can be seen: nobody is ready then, which is not the same as not knowing.
@@ -98,7 +109,7 @@ func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, 
 	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != ""
 	w.Hold = decided.Action == plan.Hold
 	if o := e.Order; o != nil && o.Writer == w.To && w.Begin {
-		w.By = cmp.Or(o.By, "a person")
+		w.By, w.Until = cmp.Or(o.By, "a person"), o.Until
 	}
 	chosen, said := render.Select(d.Metadata.Name, decided.Want), render.Select(d.Metadata.Name, declared)
 	if chosen.Writer != nil {
@@ -137,7 +148,7 @@ func (r *Reconciler) leadWithoutGit(d declaration) {
 		r.Live.Want(live.Want{Hold: true, Paused: pausedText(d, e)})
 		return
 	}
-	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared}, Ready: e.Ready, Order: e.Order, Window: e.Window}
+	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared, LastEpoch: e.Released}, Ready: e.Ready, Order: e.Order, Window: e.Window}
 	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	w := wantOf(d, declared, "", decided, e)
 	w.Declared = 0
@@ -163,20 +174,21 @@ type liveSide struct {
 }
 
 // Follow makes a new Keeper if the declaration names other objects.
-func (l *liveSide) Follow(d declaration) {
+func (l *liveSide) Follow(d declaration) (objects string) {
 	names := namesOf(d.Cluster)
 	key := strings.Join([]string{names.Namespace, names.Cluster, names.Services[live.Writer], names.Services[live.Reader], d.Cluster.Spec.GitOps.ArgoCDNamespace}, "\n")
 	if !d.PatchesServices() {
 		key = ""
 	}
 	if key == l.declared {
-		return
+		return key
 	}
 	l.end()
 	l.declared = key
 	if key != "" {
 		l.begin(names, d.Cluster.Spec.GitOps.ArgoCDNamespace)
 	}
+	return key
 }
 
 func (l *liveSide) begin(names live.Names, argocd string) {
@@ -241,6 +253,14 @@ func (l *liveSide) Sight() (live.Sight, bool) {
 		return live.Sight{}, false
 	}
 	return l.keeper.Sight()
+}
+
+// Words are the keeper's.
+func (l *liveSide) Words() (live.Control, bool) {
+	if l.keeper == nil {
+		return live.Control{}, false
+	}
+	return l.keeper.Control()
 }
 
 // Want is the keeper's.

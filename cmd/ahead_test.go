@@ -20,6 +20,7 @@ type liveStage struct {
 	mu    sync.Mutex
 	sight live.Sight
 	seen  bool
+	read  bool // the control ConfigMap, also while not everything is seen
 	wants []live.Want
 	rival string
 	ping  chan struct{}
@@ -29,12 +30,18 @@ func newLiveStage() *liveStage {
 	return &liveStage{seen: true, ping: make(chan struct{}, 1), sight: live.Sight{Ready: map[string]int{"a": 1, "b": 1, "c": 1}}}
 }
 
-func (s *liveStage) Follow(declaration) {}
+func (s *liveStage) Follow(declaration) string { return "db/story" }
 
 func (s *liveStage) Sight() (live.Sight, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sight, s.seen
+}
+
+func (s *liveStage) Words() (live.Control, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sight.Control, s.seen || s.read
 }
 
 func (s *liveStage) Want(w live.Want) {

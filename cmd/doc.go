@@ -37,7 +37,8 @@
 //  7. A place in a repository has one Cluster file. The first that names it keeps it.
 //  8. Where Kubernetes is in reach, each round tells the live side where the Services belong, before anything is drawn or
 //     published; it moves them by itself, and what becomes of Git does not matter to it. While Git has not been read
-//     since the start, what the GitOps tool has applied last stands for it, for the Services only.
+//     since the start, what the GitOps tool has applied last stands for it, for the Services only. What people said there, such as a
+//     pause, is waited for once after the start, up to 10 s, before anything is committed; then Git goes on alone, and that is said.
 //  9. A change that Kubernetes shows (a pod is ready, a person gave an order) makes a round at once, at most one each FastInterval.
 //  10. Only the holder of the Lease patches. Where another process is known to hold it, this one publishes nothing either; where the
 //     API server gives no answer, it does: the push is a compare-and-swap.

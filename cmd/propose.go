@@ -33,6 +33,8 @@ type evidence struct {
 	Applied uint64
 	// Resumed is when a person last lifted what reverts hold.
 	Resumed time.Time
+	// Released is the newest epoch of an override that a person took back: no decision has it again.
+	Released uint64
 }
 
 // proposal is one decision and what it would change in Git.
@@ -99,6 +101,7 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 // observationOn joins what was seen with what base declares.
 func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observation, error) {
 	declared, err := declaredIn(d, base, e.Resumed)
+	declared.LastEpoch = max(declared.LastEpoch, e.Released)
 	return plan.Observation{
 		Topology: e.Topology, Declared: declared, Ready: e.Ready, Order: e.Order, Window: e.Window,
 		Pinned: render.Pinned(declared.State, base.Files),
@@ -184,7 +187,7 @@ func ours(log []gitsync.Commit, cluster string) (found []gitsync.Commit) {
 // lastEpoch is the newest epoch that a commit of ours carried.
 func lastEpoch(ours []gitsync.Commit) (last uint64) {
 	for _, c := range ours {
-		if n, err := strconv.ParseUint(c.Trailers[render.TrailerEpoch], 10, 64); err == nil {
+		if n, err := strconv.ParseUint(c.Trailers[render.TrailerEpoch], 10, 64); err == nil && n <= render.MaxEpoch {
 			last = max(last, n)
 		}
 	}

@@ -45,6 +45,7 @@ type Reconciler struct {
 	sawOn  baseRead
 	quiet  settled
 	urgent string    // the facts of the failover that was decided last
+	people hearing   // what is known of what people said in Kubernetes
 	began  time.Time // the last round
 	told   told
 
@@ -116,12 +117,16 @@ func (r *Reconciler) round(ctx context.Context) time.Duration {
 	if r.tell(&r.told.standing, err, Standing, Moving); err != nil {
 		return standstill
 	}
-	return max(0, r.interval(d)-r.Now().Sub(r.began))
+	next := max(0, r.interval(d)-r.Now().Sub(r.began))
+	if w := r.people.wait(r.Now()); w > 0 {
+		return min(next, w)
+	}
+	return next
 }
 
 // line is declared → observed → decided → drawn and published.
 func (r *Reconciler) line(ctx context.Context, d declaration) error {
-	r.Live.Follow(d)
+	r.people.turnTo(r.Live.Follow(d), r.Now())
 	r.tellRival()
 	r.tellDebt()
 	known := knownEpoch(r.Live.Sight())
@@ -130,6 +135,7 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 		return err
 	}
 	r.judge(d, discovery.Merge(seen), known)
+	r.tellUnheard()
 	return r.decide(ctx, d)
 }
 
@@ -142,7 +148,7 @@ func (r *Reconciler) judge(d declaration, t discovery.Topology, known uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now, Known: known}
-	r.latest = look{d, e.fromKubernetes(r.Live.Sight())}
+	r.latest = look{d, r.heard(e)}
 }
 
 // decide proposes on the base we know, and starts what follows from it.
@@ -179,6 +185,7 @@ func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	}
 	saw := r.saw
 	saw.Topology, saw.Window, saw.Ready, saw.Order = e.Topology, e.Window, e.Ready, e.Order
+	saw.Declared.LastEpoch = max(saw.Declared.LastEpoch, e.Released)
 	var decided plan.Plan
 	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	r.lead(d, saw.Declared.State, headOf(r.git.base), decided)
@@ -246,7 +253,9 @@ func (r *Reconciler) lost() time.Duration {
 // mayPublish reports whether a push may start now. Another process that holds the
 // clusters publishes instead of this one; when nobody is known to, Git is written:
 // its compare-and-swap stands above both.
-func (r *Reconciler) mayPublish() bool { return r.git.mayPublish(r.Now()) && r.Live.Rival() == "" }
+func (r *Reconciler) mayPublish() bool {
+	return r.git.mayPublish(r.Now()) && r.Live.Rival() == "" && r.people.wait(r.Now()) == 0
+}
 
 // soon is how long to wait for the next round when something has changed in
 // Kubernetes: never less than FastInterval after the last one.

@@ -135,7 +135,7 @@ func (v *survey) evidence() evidence {
 		e.Topology = *v.seen
 	}
 	if v.sight != nil {
-		e = e.fromKubernetes(*v.sight, true)
+		e = e.fromKubernetes(*v.sight)
 		e.Known = knownEpoch(*v.sight, true)
 	}
 	return e
