@@ -14,11 +14,14 @@ import (
 type PauseCmd struct {
 	SiteFlags `embed:""`
 	Reason    string `required:"" placeholder:"TEXT" help:"Why, for those who find it."`
+	Output    `embed:""`
 }
 
 // Help is shown by --help.
 func (PauseCmd) Help() string {
-	return "Nothing is committed and no Service is patched until `resume`; alerts go on. An override that stands is no longer protected.\n\n" +
+	return "Nothing is committed and no Service is patched until `resume`; alerts go on. An override that stands is no longer protected. It is written to the " +
+		"cluster's control ConfigMap: a poolwright that reads no Kubernetes (failover.patchServices: false, or run --kubernetes off) hears of it only through " +
+		"spec.paused of the Cluster file.\n\n" +
 		example("poolwright pause --cluster example-pg -n databases --reason 'maintenance window'")
 }
 
@@ -31,33 +34,63 @@ func (c PauseCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	return s.pause(ctx, std.Out, c.Reason, time.Now())
-}
-
-// pause pauses, unless the cluster is.
-func (s site) pause(ctx context.Context, out io.Writer, reason string, now time.Time) error {
-	sight, err := s.look(ctx)
+	v, err := s.paused(ctx, std.Err, c.Reason, time.Now())
 	if err != nil {
 		return err
 	}
+	return c.write(std.Out, v, v.text)
+}
+
+// pauseView is what a pause came to.
+type pauseView struct {
+	Cluster   string     `json:"cluster"`
+	Namespace string     `json:"namespace"`
+	Pause     live.Pause `json:"pause"`
+	// Already is true when that pause stood before.
+	Already bool `json:"already"`
+	// Ahead is true when the Services are ahead of Git, and no longer protected.
+	Ahead bool `json:"ahead"`
+	// Resume is the command that ends it.
+	Resume string `json:"resume"`
+}
+
+// paused pauses, unless the cluster is.
+func (s site) paused(ctx context.Context, notes io.Writer, reason string, now time.Time) (v pauseView, err error) {
+	if s.declared != nil && !s.declared.PatchesServices() {
+		return v, exitf(ExitRefused, "set spec.paused: true in the Cluster file", "pausing %s: its Cluster file says failover.patchServices: false, so what is said in Kubernetes is not read", s.names.Cluster)
+	}
+	sight, err := s.look(ctx)
+	if err != nil {
+		return v, err
+	}
+	v = pauseView{Cluster: s.names.Cluster, Namespace: s.names.Namespace, Ahead: sight.Control.Override != nil, Resume: s.command("resume")}
 	if p := sight.Control.Pause; p != nil && p.Reason == reason {
-		fmt.Fprintf(out, "%s is paused already, since %s by %s: %s\n", s.names.Cluster, stamp(p.At), printable(p.By), printable(p.Reason))
+		v.Pause, v.Already = *p, true
+		return v, nil
+	}
+	by := s.caller(ctx, now)
+	by.tell(notes)
+	v.Pause = live.Pause{Reason: reason, By: by.name, At: whole(by.now)}
+	return v, s.say(ctx, word{live.KeyPause: v.Pause})
+}
+
+func (v pauseView) text(w io.Writer) error {
+	if v.Already {
+		fmt.Fprintf(w, "%s is paused already, since %s by %s: %s\n", v.Cluster, stamp(v.Pause.At), printable(v.Pause.By), printable(v.Pause.Reason))
 		return nil
 	}
-	if err := s.say(ctx, word{wordPause: live.Pause{Reason: reason, By: s.whoami(ctx), At: whole(now)}}); err != nil {
-		return err
+	fmt.Fprintf(w, "%s is paused: no commits and no patches, alerts go on\n", v.Cluster)
+	if v.Ahead {
+		fmt.Fprintln(w, "its Services are ahead of Git, and are no longer put back when somebody changes them")
 	}
-	fmt.Fprintf(out, "%s is paused: no commits and no patches, alerts go on\n", s.names.Cluster)
-	if sight.Control.Override != nil {
-		fmt.Fprintln(out, "its Services are ahead of Git, and are no longer put back when somebody changes them")
-	}
-	fmt.Fprintf(out, "end it with: %s\n", s.command("resume"))
+	fmt.Fprintf(w, "end it with: %s\n", v.Resume)
 	return nil
 }
 
 // ResumeCmd lifts a pause, and holds by reverts.
 type ResumeCmd struct {
 	SiteFlags `embed:""`
+	Output    `embed:""`
 }
 
 // Help is shown by --help.
@@ -72,26 +105,49 @@ func (c ResumeCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	return s.resume(ctx, std.Out, time.Now())
-}
-
-func (s site) resume(ctx context.Context, out io.Writer, now time.Time) error {
-	sight, err := s.look(ctx)
+	v, err := s.resumed(ctx, std.Err, time.Now())
 	if err != nil {
 		return err
 	}
-	if err := s.say(ctx, word{wordPause: nil, wordResume: live.Resume{By: s.whoami(ctx), At: whole(now)}}); err != nil {
-		return err
+	return c.write(std.Out, v, v.text)
+}
+
+// resumeView is what a resume came to.
+type resumeView struct {
+	Cluster   string `json:"cluster"`
+	Namespace string `json:"namespace"`
+	// Pause is what was lifted, nil when nothing was.
+	Pause *live.Pause `json:"pause,omitempty"`
+	// Declared is true when the Cluster file pauses the cluster still.
+	Declared bool        `json:"declared"`
+	Resume   live.Resume `json:"resume"`
+}
+
+func (s site) resumed(ctx context.Context, notes io.Writer, now time.Time) (v resumeView, err error) {
+	sight, err := s.look(ctx)
+	if err != nil {
+		return v, err
 	}
-	switch p := sight.Control.Pause; {
+	by := s.caller(ctx, now)
+	by.tell(notes)
+	v = resumeView{
+		Cluster: s.names.Cluster, Namespace: s.names.Namespace, Pause: sight.Control.Pause,
+		Declared: s.declared != nil && s.declared.Cluster.Spec.Paused, Resume: live.Resume{By: by.name, At: whole(by.now)},
+	}
+	return v, s.say(ctx, word{live.KeyPause: nil, live.KeyResume: v.Resume})
+}
+
+func (v resumeView) text(w io.Writer) error {
+	switch p := v.Pause; {
 	case p != nil:
-		fmt.Fprintf(out, "%s is no longer paused (it was since %s by %s: %s)\n", s.names.Cluster, stamp(p.At), printable(p.By), printable(p.Reason))
-	case s.declared != nil && s.declared.Cluster.Spec.Paused:
-		fmt.Fprintf(out, "%s was not paused from here; spec.paused of its Cluster file pauses it still\n", s.names.Cluster)
-	default:
-		fmt.Fprintf(out, "%s was not paused\n", s.names.Cluster)
+		fmt.Fprintf(w, "%s is no longer paused (it was since %s by %s: %s)\n", v.Cluster, stamp(p.At), printable(p.By), printable(p.Reason))
+	case !v.Declared:
+		fmt.Fprintf(w, "%s was not paused\n", v.Cluster)
 	}
-	fmt.Fprintln(out, "reverts that people made until now hold it no longer")
+	if v.Declared {
+		fmt.Fprintf(w, "spec.paused of the Cluster file of %s pauses it still\n", v.Cluster)
+	}
+	fmt.Fprintln(w, "reverts that people made until now hold it no longer")
 	return nil
 }
 

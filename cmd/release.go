@@ -1,27 +1,27 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io"
-	"strconv"
-	"strings"
+	"slices"
+	"time"
 
 	"github.com/poolwright/poolwright/live"
-	"github.com/poolwright/poolwright/render"
 )
 
 // ReleaseCmd hands the role Services back to Git by a person's word.
 type ReleaseCmd struct {
 	SiteFlags `embed:""`
+	Output    `embed:""`
 	Force     bool `help:"Also when what is applied from Git is older than the override."`
 }
 
 // Help is shown by --help.
 func (ReleaseCmd) Help() string {
-	return "It takes what is poolwright's off the Services: the annotation, the freeze, the entry in managedFields, the mirrored record and the order. " +
-		"A poolwright that runs does this by itself once Git's commit is applied; this is for when none does, or to give an override up.\n\n" +
+	return "It takes the order and the override back: what is poolwright's goes off the Services, that is the annotation, the freeze, the entry in managedFields " +
+		"and the mirrored record. A poolwright that runs does this by itself once Git's commit is applied; this is for when none does, or to give an override up. " +
+		"One that runs puts the Services back to what Git says at once; without one they stay until your GitOps tool applies Git. It decides again by what the " +
+		"databases say: if they disagree with Git, `pause` first.\n\n" +
 		example("poolwright release --cluster example-pg -n databases")
 }
 
@@ -31,101 +31,156 @@ func (c ReleaseCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	return s.release(ctx, std.Out, c.Force)
+	r := release{site: s}
+	err = r.run(ctx, c.Force, time.Now())
+	if r.said() {
+		if wrote := c.write(std.Out, r.view(), r.text); wrote != nil {
+			return wrote
+		}
+	}
+	return err
 }
 
-func (s site) release(ctx context.Context, out io.Writer, force bool) error {
-	sight, err := s.look(ctx)
-	if err != nil {
+// release is one `release`: what was found, what was done and what is left.
+type release struct {
+	site
+	// before and after are the sights at its beginning and its end.
+	before, after live.Sight
+	// unsaid is why the word could not be written, nil when it was, or none was needed.
+	unsaid error
+	// wrote are the writes of this command; what is missing a poolwright that runs has done.
+	wrote []live.Write
+	done  bool
+}
+
+// said reports whether there is something to tell.
+func (r *release) said() bool { return r.done || r.unsaid != nil || len(r.wrote) > 0 }
+
+func (r *release) run(ctx context.Context, force bool, now time.Time) error {
+	var err error
+	if r.before, err = r.look(ctx); err != nil {
 		return err
 	}
-	if sight.Control.Order == nil && len(live.HandBack(sight)) == 0 {
-		fmt.Fprintf(out, "nothing of poolwright's is on the Services of %s: they are Git's\n", s.names.Cluster)
+	r.after = r.before
+	if r.before.Control.Order == nil && len(live.HandBack(r.before)) == 0 {
+		r.done = true
 		return nil
 	}
-	behind := s.behind(sight)
-	if behind != "" && !force {
-		return exitf(ExitRefused, s.command("release", "--force"), "releasing the Services of %s: %s", s.names.Cluster, behind)
+	if behind := r.behind(r.before); behind != "" && !force {
+		return exitf(ExitRefused, r.command("release", "--force"), "releasing the Services of %s: %s", r.names.Cluster, behind)
 	}
-	if sight.Control.Order != nil {
-		if err := s.say(ctx, word{wordOrder: nil}); err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "taken back  the order for %s\n", printable(sight.Control.Order.Writer))
-	}
-	if err := s.handBack(ctx, out, sight); err != nil {
+	if err := r.takeBack(ctx, now); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%s: %s\n", s.names.Cluster, cmp.Or(behind, "Git has what the Services select, and owns them again"))
+	if err := r.leave(ctx); err != nil {
+		return err
+	}
+	if err := r.handBack(ctx); err != nil {
+		return err
+	}
+	r.done = true
+	return r.contested()
+}
+
+// takeBack writes the word: the order is gone, and every override up to now. Who may not write it can release all the same.
+func (r *release) takeBack(ctx context.Context, now time.Time) error {
+	w := word{live.KeyOrder: nil}
+	if epoch := r.before.LastEpoch(); epoch > 0 {
+		w[live.KeyRelease] = live.Recall{Epoch: epoch, By: r.whoami(ctx), At: whole(now)}
+	}
+	bounded, cancel := context.WithTimeout(ctx, siteTimeout)
+	defer cancel()
+	r.unsaid = r.say(bounded, w)
+	if r.unsaid != nil && r.before.Control.Order != nil {
+		return r.unsaid // an order that stands would bring all of it back
+	}
 	return nil
 }
 
-// handBack strips every Service, and then forgets the record. A Service that
-// somebody wrote meanwhile is looked at again.
-func (s site) handBack(ctx context.Context, out io.Writer, sight live.Sight) error {
-	var failed error
-	for range passes {
-		if failed = s.strip(ctx, out, sight); failed == nil {
+// How long a poolwright that runs has to hand back by itself, and how often it is looked at meanwhile.
+const (
+	leaveFor  = 3 * time.Second
+	leaveLook = 200 * time.Millisecond
+)
+
+// leave lets a poolwright that runs hand back: it knows where the Services belong, and moves them there.
+// A paused one does nothing, and one that was not told does not know.
+func (r *release) leave(ctx context.Context) error {
+	if r.before.Control.Pause != nil || r.unsaid != nil {
+		return nil
+	}
+	bounded, cancel := context.WithTimeout(ctx, leaveFor)
+	defer cancel()
+	ticker := time.NewTicker(leaveLook)
+	defer ticker.Stop()
+	for {
+		sight, err := live.Look(bounded, r.kube, r.names)
+		switch {
+		case bounded.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return apiProblem(err, "looking at "+r.names.Cluster)
+		}
+		if r.after = sight; len(live.HandBack(sight)) == 0 || r.again() {
 			return nil
 		}
-		if live.CodeOf(failed) != 0 || ctx.Err() != nil {
-			break
-		}
-		var err error
-		if sight, err = s.look(ctx); err != nil {
-			return err
+		select {
+		case <-bounded.Done():
+			return ctx.Err()
+		case <-ticker.C:
 		}
 	}
-	return apiProblem(failed, "releasing the Services of "+s.names.Cluster)
 }
 
-func (s site) strip(ctx context.Context, out io.Writer, sight live.Sight) error {
-	for _, w := range live.HandBack(sight) {
+// again reports whether somebody moved the Services ahead of Git since they were released.
+func (r *release) again() bool {
+	record := r.after.Record()
+	return record != nil && record.Epoch > r.before.LastEpoch()
+}
+
+// contested is the error about a release that did not last, nil when it did. To move the Services to somebody else, because
+// the databases say so now that the order is gone, is no contest.
+func (r *release) contested() error {
+	record := r.after.Record()
+	if !r.again() || r.before.Record() == nil || record.To != r.before.Record().To {
+		return nil
+	}
+	return exitf(ExitRefused, r.command("pause", "--reason", "release"), "releasing the Services of %s: a poolwright that runs has moved them ahead of Git again, to %s (epoch %d): %s",
+		r.names.Cluster, record.To, record.Epoch, record.Reason)
+}
+
+// handBack strips every Service, and then forgets the record. A Service that
+// somebody wrote meanwhile is looked at again; what was moved anew is left alone.
+func (r *release) handBack(ctx context.Context) error {
+	var failed error
+	for range passes {
+		var err error
+		if r.after, err = r.look(ctx); err != nil {
+			return err
+		}
+		if r.again() {
+			return nil
+		}
+		left := live.HandBack(r.after)
+		if len(left) == 0 {
+			return nil
+		}
+		if failed = r.strip(ctx, left); failed != nil && (live.CodeOf(failed) != 0 || ctx.Err() != nil) {
+			break
+		}
+	}
+	return apiProblem(failed, "releasing the Services of "+r.names.Cluster)
+}
+
+func (r *release) strip(ctx context.Context, writes []live.Write) error {
+	for _, w := range writes {
 		bounded, cancel := context.WithTimeout(ctx, siteTimeout)
-		err := live.Do(bounded, s.kube, s.names, w)
+		err := live.Do(bounded, r.kube, r.names, w)
 		cancel()
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
-		fmt.Fprintf(out, "%-11s %s\n", released[w.Kind], w.Name)
+		r.wrote = append(slices.Clone(r.wrote), w)
 	}
 	return nil
-}
-
-var released = map[live.WriteKind]string{live.Release: "released", live.Forget: "forgot"}
-
-// behind says what would happen when the Services are released now, "" when Git
-// has what they select.
-func (s site) behind(sight live.Sight) string {
-	r := sight.Record()
-	if r == nil {
-		return ""
-	}
-	applied, owner := sight.Receipt, live.Owner{}
-	for _, role := range []live.Role{live.Writer, live.Reader} {
-		svc := sight.Services[role]
-		if svc == nil {
-			continue
-		}
-		if n, err := strconv.ParseUint(receiptOf(svc), 10, 64); err != nil || n < applied {
-			applied = n
-		}
-		owner = live.OwnerOf(svc)
-	}
-	state, err := s.state(sight)
-	if err == nil && applied >= r.Epoch && sameMembership(*r, render.Select(s.names.Cluster, state)) {
-		return ""
-	}
-	return fmt.Sprintf("what is applied from Git is epoch %d, the override is epoch %d: %s", applied, r.Epoch, returns(owner, cmp.Or(state.Writer, "the writer that Git declares")))
-}
-
-// returns says what an owner does to a Service that is released too early.
-func returns(o live.Owner, git string) string {
-	switch o.Tool {
-	case live.NoTool:
-		return "they stay as they are until somebody applies Git, which goes back to " + git
-	case live.ArgoCD:
-		return strings.TrimSpace(ownerText(o)) + " puts them back to " + git + ", at once where self-heal is on"
-	}
-	return ownerText(o) + " puts them back to " + git + " when it reconciles next"
 }

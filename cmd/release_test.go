@@ -2,7 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"context"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,12 +15,58 @@ import (
 	"github.com/poolwright/poolwright/render"
 )
 
-// releases runs `release`.
-func (b *liveBench) releases(force bool) (string, error) {
+// releases runs `release`. Beside it runs a poolwright that has decided as decide says; nil for none.
+func (b *liveBench) releases(force bool, decide ...func(live.Sight) live.Want) (string, error) {
 	b.api.ClearActions()
 	var out bytes.Buffer
-	err := b.release(b.t.Context(), &out, force)
+	r := release{site: b.site}
+	var err error
+	synctest.Test(b.t, func(t *testing.T) {
+		for _, d := range decide {
+			go b.keep(t.Context(), d)
+		}
+		err = r.run(t.Context(), force, b.clock)
+	})
+	if r.said() {
+		if err := r.text(&out); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 	return out.String(), err
+}
+
+// keep does what a Keeper does, one write after the other, until ctx ends.
+func (b *liveBench) keep(ctx context.Context, decide func(live.Sight) live.Want) {
+	for ticks := time.NewTicker(30 * time.Millisecond); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		sight, err := live.Look(ctx, b.api, b.names)
+		if err != nil {
+			return
+		}
+		if v := live.Next(sight, decide(sight), b.clock); len(v.Writes) > 0 {
+			_ = live.Do(ctx, b.api, b.names, v.Writes[0]) // the next look tells
+		}
+	}
+}
+
+// decides is a decision for a writer, as a Reconciler makes it.
+func decides(writer string, epoch uint64) func(live.Sight) live.Want {
+	return func(s live.Sight) live.Want {
+		to := benchState()
+		to.Writer = writer
+		chosen, declared := render.Select("story", to), render.Select("story", benchState())
+		return live.Want{
+			Epoch: epoch, Declared: 7, Known: s.LastEpoch(), From: "a", To: writer, Begin: writer != "a", Reason: "writer-moved " + writer,
+			Roles: []live.Target{
+				{Role: live.Writer, Select: chosen.Writer, Declared: declared.Writer},
+				{Role: live.Reader, Select: chosen.Reader, Declared: declared.Reader},
+			},
+		}
+	}
 }
 
 // afterAnOrder is a bench after an order for b, whose patches the API server noted in managedFields.
@@ -100,6 +150,87 @@ func TestAFreezeOfSomebodyElseStays(t *testing.T) {
 	}
 	wantIs(t, "the writer's freeze", b.service(live.Writer).Annotations[freeze], "disabled")
 	wantIs(t, "the reader's freeze", b.service(live.Reader).Annotations[freeze], "")
+}
+
+// TestAReleaseLeavesItToAPoolwrightThatRuns: that one knows where the Services belong, and puts them there at once.
+func TestAReleaseLeavesItToAPoolwrightThatRuns(t *testing.T) {
+	b := afterAnOrder(t)
+	for _, role := range []live.Role{live.Writer, live.Reader} {
+		b.edit(role, func(svc *corev1.Service) { svc.Annotations[render.AnnotationEpoch] = "7" })
+	}
+	out, err := b.releases(true, decides("a", 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, out, "taken back  the order for b", "handed back by the poolwright that runs", "story: Git has what the Services select, and owns them again")
+	wantIs(t, "the writer", b.service(live.Writer).Spec.Selector[render.LabelInstance], "a")
+	for _, role := range []live.Role{live.Writer, live.Reader} {
+		if svc := b.service(role); svc.Annotations[live.AnnotationOverride] != "" || svc.Annotations[freeze] != "" {
+			t.Errorf("%s: got annotations %v, want nothing of ours", role, svc.Annotations)
+		}
+	}
+	if c := b.control(); c.Order != nil || c.Override != nil || c.Release == nil || c.Release.Epoch != 8 || c.Release.By != "alice" {
+		t.Errorf("got control %+v, want alice's release of epoch 8 alone", c)
+	}
+}
+
+// TestAReleaseThatDoesNotLastSaysSo: the databases disagree with Git, so a poolwright that runs moves the Services ahead again.
+func TestAReleaseThatDoesNotLastSaysSo(t *testing.T) {
+	b := afterAnOrder(t)
+	_, err := b.releases(true, decides("b", 9))
+	wantExit(t, err, ExitRefused, "a poolwright that runs has moved them ahead of Git again, to b (epoch 9): writer-moved b", "poolwright pause --cluster story -n db --reason")
+}
+
+// TestAReleaseOfAnOrderThatGitHas: the order was committed, and the databases say a; without the order that is a failover back.
+func TestAReleaseOfAnOrderThatGitHas(t *testing.T) {
+	b := afterAnOrder(t)
+	out, err := b.releases(true, func(s live.Sight) live.Want {
+		w := decides("a", 9)(s)
+		w.Declared, w.Begin = 8, true
+		return w
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, out, "moved on by the poolwright that runs, to a (epoch 9)")
+	wantIs(t, "the writer", b.service(live.Writer).Spec.Selector[render.LabelInstance], "a")
+}
+
+// TestAReleaseOfWhatKubectlMoved: somebody moved the Writer with the lines that `status` prints; no record tells of it.
+func TestAReleaseOfWhatKubectlMoved(t *testing.T) {
+	b := newBench(t, benchState())
+	b.edit(live.Writer, func(svc *corev1.Service) {
+		svc.Spec.Selector[render.LabelInstance], svc.Annotations[freeze] = "b", "disabled"
+		ours := owning(live.FieldManager)
+		ours.FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + freeze + `":{}}},"f:spec":{"f:selector":{}}}`)
+		svc.ManagedFields = []metav1.ManagedFieldsEntry{owning("kustomize-controller"), ours}
+	})
+	_, err := b.releases(false)
+	wantExit(t, err, ExitRefused, "story-writer selects b, and Git says a: flux flux-system/pools puts them back to a when it reconciles next", "poolwright release --cluster story -n db --force")
+	out, err := b.releases(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, out, "released    story-writer", "story-writer selects b, and Git says a: flux")
+	if svc := b.service(live.Writer); svc.Annotations[freeze] != "" || len(svc.ManagedFields) != 1 {
+		t.Errorf("got annotations %v, managers %v; want nothing of ours", svc.Annotations, svc.ManagedFields)
+	}
+}
+
+// TestAReleaseIsToldToMachines: the same facts as the text.
+func TestAReleaseIsToldToMachines(t *testing.T) {
+	b := afterAnOrder(t)
+	r := release{site: b.site}
+	var err error
+	synctest.Test(t, func(t *testing.T) { err = r.run(t.Context(), true, b.clock) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := r.view()
+	want := []releasedView{{Role: live.Writer, Name: "story-writer", Selects: "b", Git: "a"}, {Role: live.Reader, Name: "story-reader", Selects: "c", Git: "b, c"}}
+	if v.Order == nil || v.Order.Writer != "b" || !slices.Equal(v.Services, want) || !slices.Equal(v.Wrote, []string{"story-writer", "story-reader", "story-control"}) || v.Behind == "" {
+		t.Errorf("got %+v", v)
+	}
 }
 
 // TestC08APauseIsWrittenOnceAndAResumeLiftsIt: the ConfigMap is made when it is missing, and what else is in it stays.

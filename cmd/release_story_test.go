@@ -1,0 +1,36 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/poolwright/poolwright/live"
+)
+
+// TestAnEpochThatWasTakenBackIsNotUsedAgain: the Services and the commit agree on the next one.
+func TestAnEpochThatWasTakenBackIsNotUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		k.change(func(s *liveStage) { s.rival = "other" }) // nothing is committed for a while
+		after(time.Second)
+		w.change(func() { w.writer = "b" })
+		after(20 * time.Second)
+		if got := k.last(t); got.Epoch != 2 || !got.Begin {
+			t.Fatalf("wanted %+v, want a failover at epoch 2", got)
+		}
+		k.change(func(s *liveStage) { s.sight.Control.Release = &live.Recall{Epoch: 2, By: "anna", At: time.Now()} })
+		after(time.Second)
+		if got := k.last(t); got.Epoch != 3 || !got.Begin || got.Known != 2 {
+			t.Errorf("wanted %+v, want it at epoch 3", got)
+		}
+		k.change(func(s *liveStage) { s.rival = "" })
+		after(20 * time.Second)
+		if got := s.subjects(); len(got) < 2 || !strings.Contains(got[1], "writer a → b (epoch 3)") {
+			t.Errorf("committed %q", got)
+		}
+	})
+}
