@@ -112,6 +112,28 @@ func (c *Cluster) StartNode(name string) {
 	c.check(n.start())
 }
 
+// Follow ends a server in order and starts it again as a standby of another one, with
+// the data that it has, as a planned switchover does with the old primary. One that is down is
+// started. The other one may be promoted later. It returns when the server accepts connections.
+func (c *Cluster) Follow(name, upstream string) {
+	c.t.Helper()
+	c.check(c.Node(name).turn(c.Node(upstream)))
+}
+
+func (n *Node) turn(up *Node) error {
+	if err := n.stop(Fast); err != nil {
+		return err
+	}
+	n.upstream = up
+	if err := n.markStandby(); err != nil {
+		return err
+	}
+	if err := n.writeConfig(); err != nil {
+		return err
+	}
+	return n.start()
+}
+
 // Rejoin brings a server back as a standby of the primary, whatever it was and
 // whether it runs or not. Data that only it had is lost.
 func (c *Cluster) Rejoin(name string) {

@@ -2,8 +2,11 @@ package pgcluster
 
 import (
 	"context"
+	"errors"
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -156,5 +159,68 @@ func roles(t *testing.T, c *Cluster, want map[string]string) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in recovery (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPrimaryTurnsRoundAndFollows(t *testing.T) {
+	c := Start(t, Options{Nodes: []string{"a", "b"}})
+	c.Exec("a", "CREATE TABLE written (who text)")
+	c.Follow("a", "b")
+	c.Promote("b")
+	c.Exec("b", "INSERT INTO written VALUES ('b')")
+	c.WaitFor("a", "SELECT count(*) = 1 FROM written")
+	roles(t, c, map[string]string{"a": "true", "b": "false"})
+
+	c.Stop("b", Fast)
+	c.Promote("a")
+	c.Follow("b", "a")
+	c.Exec("a", "INSERT INTO written VALUES ('a')")
+	c.WaitFor("b", "SELECT count(*) = 2 FROM written")
+	roles(t, c, map[string]string{"a": "false", "b": "true"})
+}
+
+// TestAFrozenServerAcceptsAndDoesNotAnswer: what it is asked stays unanswered until it is thawed; killed, it is gone.
+func TestAFrozenServerAcceptsAndDoesNotAnswer(t *testing.T) {
+	c := Start(t, Options{Nodes: []string{"a", "b"}})
+	conn, err := pgx.Connect(t.Context(), c.Node("a").DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	c.Freeze("a")
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := conn.Exec(short, "SELECT 1"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the error of a session that was open is %v, want a timeout", err)
+	}
+	dial, err := net.Dial("tcp", c.Node("a").Addr())
+	if err != nil {
+		t.Fatalf("a frozen server does not accept a connection: %v", err)
+	}
+	dial.Close()
+	c.Thaw("a")
+	if got := c.Query("a", "SELECT 1"); got != "1" {
+		t.Errorf("a thawed server answers %q", got)
+	}
+	c.Freeze("a")
+	c.Promote("b")
+	c.Kill("a")
+	if c.Node("a").Running() {
+		t.Error("it runs after Kill")
+	}
+	c.Rejoin("a")
+	roles(t, c, map[string]string{"a": "true", "b": "false"})
+}
+
+// TestAFrozenServerEndsWithItsTest: nobody needs to thaw it.
+func TestAFrozenServerEndsWithItsTest(t *testing.T) {
+	var frozen *Node
+	t.Run("a test", func(t *testing.T) {
+		c := Start(t, Options{})
+		frozen = c.Node("a")
+		c.Freeze("a")
+	})
+	if frozen.Running() {
+		t.Error("it runs after the end of its test")
 	}
 }
