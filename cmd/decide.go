@@ -159,9 +159,13 @@ func stepOf(p proposal) stepView {
 		s.Members = append(s.Members, memberView{m.Name, m.Slot, m.Out.String(), fmt.Sprintf("%s:%d", m.Host, m.Port)})
 	}
 	for _, r := range p.Plan.Reasons {
-		s.Reasons = append(s.Reasons, reasonView{factView{r.Code.String(), r.Instance, r.Detail}, r.String()})
+		s.Reasons = append(s.Reasons, reasonOf(r))
 	}
 	return s
+}
+
+func reasonOf(r plan.Reason) reasonView {
+	return reasonView{factView{r.Code.String(), r.Instance, r.Detail}, r.String()}
 }
 
 // writePlan writes the decision for people.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -42,6 +43,17 @@ type liveBench struct {
 	said  map[string][3]string // by instance: the answer to question
 	env   map[string]string
 	clock time.Time
+	// apart is how far the API server's clock is ahead of clock; mute does not tell it.
+	apart time.Duration
+	mute  bool
+}
+
+// told is the time that the API server tells.
+func (b *liveBench) told() metav1.Time {
+	if b.mute {
+		return metav1.Time{}
+	}
+	return metav1.NewTime(b.clock.Add(b.apart))
 }
 
 // benchState is a membership of three; a is the writer.
@@ -68,7 +80,7 @@ func newBench(t *testing.T, s plan.State) *liveBench {
 	b.files = gitsync.Files(tree)
 	b.api = fake.NewSimpleClientset(b.applied()...)
 	b.api.PrependReactor("create", "selfsubjectreviews", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, &authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "alice"}}}, nil
+		return true, &authenticationv1.SelfSubjectReview{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: b.told()}, Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: "alice"}}}, nil
 	})
 	b.site = site{
 		kube:  kube{Interface: b.api, Dynamic: dynamicfake.NewSimpleDynamicClient(runtime.NewScheme()), Namespace: "db"},
@@ -236,6 +248,23 @@ func (b *liveBench) order(c PatchCmd) (out, errs string, err error) {
 	var o, e bytes.Buffer
 	err = b.patch(b.t.Context(), b.world(), &Stdio{In: strings.NewReader(""), Out: &o, Err: &e}, c)
 	return o.String(), e.String(), err
+}
+
+// pause and resume run those verbs.
+func (b *liveBench) pause(ctx context.Context, out io.Writer, reason string, now time.Time) error {
+	v, err := b.site.paused(ctx, io.Discard, reason, now)
+	if err != nil {
+		return err
+	}
+	return v.text(out)
+}
+
+func (b *liveBench) resume(ctx context.Context, out io.Writer, now time.Time) error {
+	v, err := b.resumed(ctx, io.Discard, now)
+	if err != nil {
+		return err
+	}
+	return v.text(out)
 }
 
 func to(name string) PatchCmd {

@@ -17,6 +17,9 @@ type Output struct {
 	Format string `name:"output" short:"o" enum:"text,json,yaml" default:"text" help:"Format: text, json or yaml."`
 }
 
+// isForMachines reports whether one value is to be written, and no words.
+func (o Output) isForMachines() bool { return o.Format == "json" || o.Format == "yaml" }
+
 // write writes v for a machine, or calls text for people.
 func (o Output) write(w io.Writer, v any, text func(io.Writer) error) error {
 	switch o.Format {

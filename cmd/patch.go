@@ -17,17 +17,19 @@ type PatchCmd struct {
 	SiteFlags `embed:""`
 	To        string        `required:"" placeholder:"INSTANCE" help:"The instance that is to be the writer."`
 	Reason    string        `required:"" placeholder:"TEXT" help:"Why; it goes into the commit."`
-	For       time.Duration `default:"30m" help:"How long the order stands against what the databases say. Nothing is undone at its end."`
+	For       time.Duration `default:"30m" help:"How long the order stands against what the databases say. Then they are believed again: if they say another writer, a failover to that one follows."`
 	Force     bool          `help:"Also when the instance has no ready pod, is read-only or cannot be asked."`
 	Yes       bool          `help:"Do not ask."`
 	DryRun    bool          `help:"Show what would be done, and do nothing."`
+	Output    `embed:""`
 }
 
 // Help is shown by --help.
 func (PatchCmd) Help() string {
 	return "An emergency: the live Writer and Reader Services are moved at once, ahead of Git, with whatever kubeconfig you have, also while poolwright " +
 		"does not run. It shows first what is, what would be and what the instance says of itself, which is asked with the credentials of the Cluster file, " +
-		"else with PGUSER and PGPASSWORD. A poolwright that runs commits the same and hands the Services back.\n\n" +
+		"else with PGUSER and PGPASSWORD. A poolwright that runs commits the same and hands the Services back. The order ends after --for, by the clock of the API server; " +
+		"what it moved stays moved unless the databases say another writer then. Output other than text needs --yes, for nobody could be shown what is agreed to.\n\n" +
 		example("poolwright patch --cluster example-pg -n databases --to example-pg-2 --reason 'example-pg-1 hangs'")
 }
 
@@ -53,12 +55,25 @@ func (c PatchCmd) usable() error {
 	return haveReason(c.Reason)
 }
 
-// patch is the whole verb, once Kubernetes is in reach.
+// patch is the whole verb, once Kubernetes is in reach. A machine gets one value, whatever became of the order.
 func (s site) patch(ctx context.Context, world outside, std *Stdio, c PatchCmd) error {
 	m, err := s.motion(ctx, world, c)
 	if err != nil {
 		return err
 	}
+	m.by.tell(std.Err)
+	if !c.isForMachines() {
+		return m.perform(ctx, std, c)
+	}
+	err = m.perform(ctx, &Stdio{Out: io.Discard, Err: std.Err}, c)
+	if unwritten := c.write(std.Out, m.view(), nil); unwritten != nil {
+		return unwritten
+	}
+	return err
+}
+
+// perform shows, asks and moves.
+func (m *motion) perform(ctx context.Context, std *Stdio, c PatchCmd) error {
 	if err := m.show(std.Out); err != nil {
 		return err
 	}
@@ -69,7 +84,7 @@ func (s site) patch(ctx context.Context, world outside, std *Stdio, c PatchCmd) 
 		m.showWrites(std.Out)
 		return nil
 	}
-	if err := c.consent(std, s); err != nil {
+	if err := c.consent(std, m.site); err != nil {
 		return err
 	}
 	return m.carryOut(ctx, std, c)
@@ -117,18 +132,20 @@ func isTerminal(in io.Reader) bool {
 const orderTimeout = time.Second
 
 // carryOut gives the order and moves the Services.
-func (m motion) carryOut(ctx context.Context, std *Stdio, c PatchCmd) error {
-	order := live.Order{Writer: c.To, Reason: c.Reason, By: m.want.By, At: whole(m.now), Until: whole(m.now.Add(c.For))}
+func (m *motion) carryOut(ctx context.Context, std *Stdio, c PatchCmd) error {
+	order := live.Order{Writer: c.To, Reason: c.Reason, By: m.want.By, At: whole(m.now), Until: m.want.Until}
 	bounded, cancel := context.WithTimeout(ctx, orderTimeout)
-	err := m.say(bounded, word{wordOrder: order})
+	err := m.say(bounded, word{live.KeyOrder: order})
 	cancel()
-	if err != nil {
+	if err == nil {
+		m.order = &order
+	} else {
 		fmt.Fprintf(std.Err, "the order could not be written, going on: %s\na poolwright that runs may put the Services back to what the databases say\n", printable(err.Error()))
 	}
 	if err := m.move(ctx, std); err != nil {
 		return err
 	}
-	m.after(std.Out, order, err == nil)
+	m.after(std.Out)
 	return nil
 }
 
@@ -136,10 +153,11 @@ func (m motion) carryOut(ctx context.Context, std *Stdio, c PatchCmd) error {
 const passes = 5
 
 // move writes what live.Next says, Writer first, until nothing is left to write.
-func (m motion) move(ctx context.Context, std *Stdio) error {
+func (m *motion) move(ctx context.Context, std *Stdio) error {
 	var failed error
+	writes := m.writes()
 	for range passes {
-		if failed = m.pass(ctx, std); failed == nil {
+		if failed = m.pass(ctx, std, writes); failed == nil {
 			return nil
 		}
 		if live.CodeOf(failed) != 0 || ctx.Err() != nil {
@@ -149,14 +167,14 @@ func (m motion) move(ctx context.Context, std *Stdio) error {
 		if err != nil {
 			return err
 		}
-		m.sight, m.verdict = sight, live.Next(sight, m.want, m.now)
+		writes = moving(live.Next(sight, m.want, m.now).Writes)
 	}
 	return apiProblem(failed, "moving the Services of "+m.names.Cluster)
 }
 
 // pass makes the writes of one verdict. The first one of a Service that fails ends it; a mirror may fail.
-func (m motion) pass(ctx context.Context, std *Stdio) error {
-	for _, w := range m.writes() {
+func (m *motion) pass(ctx context.Context, std *Stdio, writes []live.Write) error {
+	for _, w := range writes {
 		bounded, cancel := context.WithTimeout(ctx, siteTimeout)
 		err := live.Do(bounded, m.kube, m.names, w)
 		cancel()
@@ -166,6 +184,7 @@ func (m motion) pass(ctx context.Context, std *Stdio) error {
 		case err != nil:
 			return fmt.Errorf("%s %s: %w", w.Role, w.Name, err)
 		case w.Kind != live.Mirror:
+			m.moved = append(m.moved, w.Name)
 			fmt.Fprintf(std.Out, "moved    %s\n", w.Name)
 		}
 	}

@@ -1,16 +1,11 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/live"
@@ -21,26 +16,28 @@ import (
 // motion is one order: what is, what would be, and what speaks for it.
 type motion struct {
 	site
-	now     time.Time
+	by      caller
+	now     time.Time // by the clock that counts
 	sight   live.Sight
 	state   plan.State
 	decided plan.Plan
 	proof   proof
 	want    live.Want
 	verdict live.Verdict
+
+	// order is what was written down, moved the Services that were moved: for those who look at what became of it.
+	order *live.Order
+	moved []string
 }
 
 // motion works out what an order comes to. Nothing is written.
-func (s site) motion(ctx context.Context, world outside, c PatchCmd) (motion, error) {
-	m := motion{site: s, now: world.Now()}
-	var err error
+func (s site) motion(ctx context.Context, world outside, c PatchCmd) (m motion, err error) {
+	m.site = s
 	if m.sight, err = s.look(ctx); err != nil {
 		return m, err
 	}
-	for _, role := range []live.Role{live.Writer, live.Reader} {
-		if _, err := s.service(m.sight, role); err != nil {
-			return m, err
-		}
+	if err := s.movable(m.sight); err != nil {
+		return m, err
 	}
 	if m.state, err = s.state(m.sight); err != nil {
 		return m, err
@@ -50,11 +47,28 @@ func (s site) motion(ctx context.Context, world outside, c PatchCmd) (motion, er
 		return m, exitf(ExitRefused, "", "moving the Services of %s: it has no pooler for %q; there are %s", s.names.Cluster, c.To, memberNames(m.state))
 	}
 	m.proof = s.prove(ctx, world, m.sight, member)
-	by := s.whoami(ctx)
-	m.decided = m.decide(c, by)
-	m.want = m.wanted(c, by)
+	m.by = s.caller(ctx, world.Now())
+	m.now = m.by.now
+	m.decided = m.decide(c, m.by.name)
+	m.want = m.wanted(c)
 	m.verdict = live.Next(m.sight, m.want, m.now)
 	return m, nil
+}
+
+// movable refuses an order where there is no Writer Service to move, or where a Service is somebody else's. A Reader that does not
+// exist is said, and keeps the Writer from nothing.
+func (s site) movable(sight live.Sight) error {
+	if s.names.Services[live.Writer] == "" {
+		return exitf(ExitRefused, "", "moving the Services of %s: it has no writer: it is a global secondary, and has a Reader Service only", s.names.Cluster)
+	}
+	if _, err := s.service(sight, live.Writer); err != nil {
+		return err
+	}
+	if sight.Services[live.Reader] == nil {
+		return nil
+	}
+	_, err := s.service(sight, live.Reader)
+	return err
 }
 
 // decide is the plan for the order, as a poolwright that runs will make it: the same selectors and the same epoch.
@@ -71,9 +85,7 @@ func (m motion) decide(c PatchCmd, by string) plan.Plan {
 		Topology: ordered(m.state, c.To), Declared: plan.Declared{State: m.state},
 		Order: &plan.Order{Writer: c.To, Reason: c.Reason, By: by, Until: m.now.Add(c.For)},
 	}
-	if r := m.sight.Record(); r != nil {
-		saw.Declared.LastEpoch = r.Epoch
-	}
+	saw.Declared.LastEpoch = m.sight.LastEpoch()
 	decided, _ := plan.Decide(plan.Memory{}, saw, rules, m.now)
 	if r := m.sight.Record(); r != nil && sameMembership(*r, render.Select(m.names.Cluster, decided.Want)) {
 		decided.Want.Epoch = r.Epoch // the override that stands says it already
@@ -102,21 +114,37 @@ func ordered(s plan.State, writer string) discovery.Topology {
 	return t
 }
 
-// wanted is the decision as live takes it.
-func (m motion) wanted(c PatchCmd, by string) live.Want {
+// wanted is the decision as live takes it. An order begins wherever a Service is elsewhere, also when Git says the same already.
+func (m motion) wanted(c PatchCmd) live.Want {
 	to, from := render.Select(m.names.Cluster, m.decided.Want), render.Select(m.names.Cluster, m.state)
-	return live.Want{
-		Epoch: m.decided.Want.Epoch, Known: knownEpoch(m.sight, true), From: m.state.Writer, To: c.To, Reason: c.Reason, By: by, Begin: m.decided.Action == plan.Failover,
+	w := live.Want{
+		Epoch: m.decided.Want.Epoch, Known: knownEpoch(m.sight, true), From: m.state.Writer, To: c.To, Reason: c.Reason,
+		By: m.by.name, Until: whole(m.now.Add(c.For)),
 		Roles: []live.Target{
 			{Role: live.Writer, Select: to.Writer, Declared: from.Writer},
 			{Role: live.Reader, Select: to.Reader, Declared: from.Reader},
 		},
 	}
+	w.Begin = m.decided.Action == plan.Failover || slices.ContainsFunc(w.Roles, m.isElsewhere)
+	return w
 }
 
-// writes are those that move and record; handing back is not for an order to do.
-func (m motion) writes() []live.Write {
-	return slices.DeleteFunc(slices.Clone(m.verdict.Writes), func(w live.Write) bool {
+// isElsewhere reports whether a Service that exists does not select what it is to.
+func (m motion) isElsewhere(t live.Target) bool {
+	svc := m.sight.Services[t.Role]
+	if svc == nil {
+		return false
+	}
+	ours, _ := split(svc.Spec.Selector)
+	return !maps.Equal(ours, t.Select)
+}
+
+// writes are those of the order.
+func (m motion) writes() []live.Write { return moving(m.verdict.Writes) }
+
+// moving are the writes that move and record; handing back is not for an order to do.
+func moving(writes []live.Write) []live.Write {
+	return slices.DeleteFunc(slices.Clone(writes), func(w live.Write) bool {
 		return w.Kind != live.Override && w.Kind != live.Reassert && w.Kind != live.Mirror
 	})
 }
@@ -131,72 +159,4 @@ func (m motion) refusal(c PatchCmd) error {
 		return nil
 	}
 	return exitf(ExitRefused, m.command("patch", c.words("--force")...), "moving the Services of %s: %s", m.names.Cluster, strings.Join(against, "; "))
-}
-
-// show tells what is, what would be, and the evidence.
-func (m motion) show(w io.Writer) error {
-	fmt.Fprintf(w, "cluster  %s/%s, epoch %d as applied from Git, epoch %d by this order\n", m.names.Namespace, m.names.Cluster, m.state.Epoch, m.want.Epoch)
-	rows := [][]string{{"SERVICE", "NOW", "SINCE", "WOULD BE", "OWNER"}}
-	for _, t := range m.want.Roles {
-		svc := m.sight.Services[t.Role]
-		rows = append(rows, []string{
-			svc.Name, whom(m.state, svc.Spec.Selector), m.since(svc), whom(m.decided.Want, t.Select), ownerText(live.OwnerOf(svc)),
-		})
-	}
-	if err := table(w, rows); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "evidence for %s:\n", m.want.To)
-	if err := table(w, [][]string{{"  ready pods", m.proof.pods()}, {"  it says", m.proof.says()}}); err != nil {
-		return err
-	}
-	for _, r := range m.decided.Reasons {
-		fmt.Fprintf(w, "- %s\n", printable(r.String()))
-	}
-	if p := m.sight.Control.Pause; p != nil {
-		fmt.Fprintf(w, "- %s is paused by %s (%s): nothing is carried into Git before `%s`\n", m.names.Cluster, printable(p.By), printable(p.Reason), m.command("resume"))
-	}
-	return nil
-}
-
-// showWrites tells a dry run's end.
-func (m motion) showWrites(w io.Writer) {
-	for _, write := range m.writes() {
-		fmt.Fprintf(w, "would write %s: %s\n", write.Name, write.Kind)
-	}
-	for _, t := range m.want.Roles {
-		fmt.Fprintf(w, "%s would select %s\n", m.names.Services[t.Role], selectorText(t.Select))
-	}
-}
-
-// since is when the Service began to select what it does, and who set it.
-func (m motion) since(svc *corev1.Service) string {
-	if r := m.sight.Record(); r != nil {
-		return stamp(r.At) + " by poolwright, ahead of Git"
-	}
-	manager, at := selectorOwner(svc)
-	if at.IsZero() {
-		return "-"
-	}
-	return stamp(at) + " by " + manager
-}
-
-// after tells what to expect, and how to take it back.
-func (m motion) after(w io.Writer, order live.Order, written bool) {
-	owner := ownerText(live.OwnerOf(m.sight.Services[live.Writer]))
-	if len(m.writes()) == 0 {
-		fmt.Fprintf(w, "nothing to move: the Services select that already\n")
-	}
-	fmt.Fprintf(w, "expect   a poolwright that runs commits this as epoch %d, with your reason; when %s has applied it, it hands the Services back\n", m.want.Epoch, owner)
-	file := "cluster.yaml"
-	if m.declared != nil {
-		file = m.address[1]
-	}
-	fmt.Fprintf(w, "without  in a checkout, once the databases agree: %s && git commit -am %s && git push\n",
-		commandLine("render", "-f", file, "--out", "clusters/"+m.names.Cluster), quoted(m.want.Reason))
-	fmt.Fprintf(w, "undo     %s (Git says %s until the commit is applied)\n", m.command("release", "--force"), cmp.Or(m.state.Writer, "no writer"))
-	if written {
-		fmt.Fprintf(w, "until    %s the order stands; then the databases are believed again, and nothing is undone by that\n", stamp(order.Until))
-	}
-	fmt.Fprintf(w, "watch    %s\n", m.command("status", "--watch"))
 }

@@ -30,7 +30,7 @@ func TestD21AnOrderMovesTheWriterFirstAndIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantWrites(t, b.writes(),
-		"create configmaps", "patch configmaps story-control", // the order, bounded
+		"create configmaps", // the order, bounded
 		"patch services story-writer", "patch services story-reader", "patch configmaps story-control")
 	want := benchState()
 	want.Writer, want.Members[0].Out = "b", plan.Unproven
@@ -121,7 +121,7 @@ func TestAControlConfigMapOfSomebodyElseIsNotWritten(t *testing.T) {
 	if _, err := b.api.CoreV1().ConfigMaps("db").Create(t.Context(), foreign, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	wantExit(t, b.say(t.Context(), word{wordPause: nil}), ExitRefused, "somebody else's")
+	wantExit(t, b.say(t.Context(), word{live.KeyPause: nil}), ExitRefused, "somebody else's")
 }
 
 func TestADryRunAndAMissingConsentWriteNothing(t *testing.T) {

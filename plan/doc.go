@@ -23,7 +23,7 @@
 //  6. Where another writer is declared, the order is a failover as in rule 16. Nothing else changes with it. In doubt, whether the
 //     writer stands in for readers rests on the declared members, not on what is seen.
 //  7. Where the writer is declared, the order stands: it is said, and the rules that follow take the ordered writer for the writer. When the
-//     order is over, they decide as if it had never been. The way back is a failover like any other: no end of an order undoes it.
+//     order is over, they decide as if it had never been: where the databases say another writer, a failover to that one follows.
 //
 // # What else holds
 //

@@ -85,7 +85,7 @@ type Order struct {
 	Writer string
 	// Reason and By are the person's words, for people.
 	Reason, By string
-	// Until is when the databases are believed again. It undoes nothing by itself.
+	// Until is when the databases are believed again. If they say another writer then, a failover to that one follows.
 	Until time.Time
 }
 
