@@ -18,17 +18,27 @@ const freeze = "kustomize.toolkit.fluxcd.io/reconcile"
 // without poolwright, Writer first, and the one that hands them back.
 func (v *survey) breakGlass() []string {
 	var lines []string
+	there := live.Names{Cluster: v.names.Cluster, Namespace: v.names.Namespace, Services: map[live.Role]string{}}
 	for _, t := range v.belongs() {
-		var svc *corev1.Service
-		if v.sight != nil {
-			svc = v.sight.Services[t.Role]
+		name, svc := v.names.Services[t.Role], v.serviceSeen(t.Role)
+		if name == "" || v.sight != nil && svc == nil {
+			continue // there is none to move
 		}
-		lines = append(lines, kubectlMove(v.names, t, svc))
+		there.Services[t.Role] = name
+		lines = append(lines, kubectlMove(there, t, svc))
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return append(lines, kubectlBack(v.names))
+	return append(lines, kubectlBack(there))
+}
+
+// serviceSeen is a role's Service, nil when it does not exist or nothing can be seen.
+func (v *survey) serviceSeen(role live.Role) *corev1.Service {
+	if v.sight == nil {
+		return nil
+	}
+	return v.sight.Services[role]
 }
 
 // belongs is what each role should select: by the override that stands, else as decided.

@@ -134,7 +134,11 @@ func ownedByUs(svc *corev1.Service) bool {
 // dryRun tries an override on the Writer: admission, the right to patch, and who owns the selector then.
 func (e *exam) dryRun(ctx context.Context) {
 	svc := e.sight.Services[live.Writer]
-	if svc == nil {
+	switch _, meant := e.names.Services[live.Writer]; {
+	case svc == nil && meant:
+		e.warn("dry-run", "", "no override was tried: there is no Writer Service that could be read and is poolwright's")
+		return
+	case svc == nil:
 		return
 	}
 	object := "service " + svc.Namespace + "/" + svc.Name

@@ -115,31 +115,64 @@ func (s site) command(verb string, more ...string) string {
 	return commandLine(slices.Concat([]string{verb}, s.address, more)...)
 }
 
-// findNames finds a cluster's objects by the labels of its role Services. Who may not list Services
-// gets the names that are the default.
+// findNames finds a cluster's objects by the labels of its role Services. A Service that is not found has the name that is the
+// default, unless what is applied says that the cluster has no writer: so it is missed, and not taken for one that need not be.
+// Who may not list Services gets the default names too.
 func findNames(ctx context.Context, client kubernetes.Interface, namespace, cluster string) (live.Names, error) {
 	names := live.Names{Cluster: cluster, Namespace: namespace, Topology: cluster + "-topology", Services: map[live.Role]string{}}
 	label := fmt.Sprintf("%s=%s,%s", render.LabelCluster, render.LabelValue(cluster), labelRole)
 	list, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{LabelSelector: label})
-	if apierrors.IsForbidden(err) {
-		names.Services = map[live.Role]string{live.Writer: cluster + "-writer", live.Reader: cluster + "-reader"}
-		return names, nil
-	}
-	if err != nil {
+	if err != nil && !apierrors.IsForbidden(err) {
 		return names, apiProblem(err, fmt.Sprintf("looking for the Services of %s in namespace %s", cluster, namespace))
 	}
-	for _, service := range list.Items {
-		role := live.Role(service.Labels[labelRole])
-		if other, taken := names.Services[role]; taken {
-			return names, exitf(ExitRefused, "", "looking for the Services of %s: %s and %s both say that they are its %s", cluster, other, service.Name, role)
+	if err == nil {
+		if err := nameRoles(&names, list.Items); err != nil {
+			return names, err
 		}
-		names.Services[role] = service.Name
 	}
-	if names.Services[live.Reader] == "" {
+	applied := readApplied(ctx, client, names)
+	if err == nil && len(names.Services) == 0 && !applied.exists {
 		hint := "kubectl get services -A -l " + render.LabelCluster + "=" + render.LabelValue(cluster)
 		return names, exitf(ExitUsage, hint, "looking for the Services of %s: namespace %s has none with its labels", cluster, namespace)
 	}
+	for _, role := range []live.Role{live.Writer, live.Reader} {
+		if names.Services[role] == "" && (role == live.Reader || !applied.writerless) {
+			names.Services[role] = cluster + "-" + string(role)
+		}
+	}
 	return names, nil
+}
+
+// nameRoles takes the names of Services by their roles.
+func nameRoles(names *live.Names, services []corev1.Service) error {
+	for _, service := range services {
+		role := live.Role(service.Labels[labelRole])
+		if role != live.Writer && role != live.Reader {
+			continue
+		}
+		if other, taken := names.Services[role]; taken {
+			return exitf(ExitRefused, "", "looking for the Services of %s: %s and %s both say that they are its %s", names.Cluster, other, service.Name, role)
+		}
+		names.Services[role] = service.Name
+	}
+	return nil
+}
+
+// appliedView is what the topology ConfigMap says about a cluster's Services.
+type appliedView struct {
+	// exists is true when there is one.
+	exists bool
+	// writerless is true when it says that the cluster has no writer: a global secondary.
+	writerless bool
+}
+
+func readApplied(ctx context.Context, client kubernetes.Interface, names live.Names) appliedView {
+	found, err := client.CoreV1().ConfigMaps(names.Namespace).Get(ctx, names.Topology, metav1.GetOptions{})
+	if err != nil {
+		return appliedView{}
+	}
+	state, err := render.ReadLive(names.Cluster, found.Data)
+	return appliedView{exists: true, writerless: err == nil && state.Writer == ""}
 }
 
 // look reads everything once.
@@ -158,7 +191,7 @@ func (s site) service(sight live.Sight, role live.Role) (*corev1.Service, error)
 	name := s.names.Services[role]
 	service := sight.Services[role]
 	switch {
-	case service == nil:
+	case service == nil || service.DeletionTimestamp != nil:
 		return nil, exitf(ExitRefused, "apply the cluster's directory from Git first", "reading service %s/%s: it does not exist", s.names.Namespace, name)
 	case !isOurs(service, s.names.Cluster):
 		return nil, exitf(ExitRefused, "", "reading service %s/%s: it has no label %s=%s, so it is somebody else's and is not touched",
