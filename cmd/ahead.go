@@ -7,10 +7,11 @@ import (
 	"maps"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/poolwright/poolwright/gitsync"
 	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/evict"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
@@ -158,19 +159,22 @@ func (r *Reconciler) leadWithoutGit(d declaration) {
 // liveSide is Kubernetes as one cluster needs it. Its Keeper is made anew when
 // the declaration names other objects, and not made where a person wants Git only.
 type liveSide struct {
-	kube    kube
-	holder  *live.Holder // nil: nobody else is there
-	say     func(cluster string, e live.Event)
-	now     func() time.Time
+	point   *standpoint
+	world   outside
+	ears    func(cluster string) ears
+	fast    *atomic.Bool    // whether a failover window is open
 	ctx     context.Context // ends the keepers
 	changed chan struct{}
+	wanted  chan struct{} // there is a new want
 
 	declared string
 	stop     context.CancelFunc
 	all      sync.WaitGroup
 
-	mu     sync.Mutex   // guards keeper against wake; all else is the Reconciler's
+	mu     sync.Mutex   // guards what follows; all else is the Reconciler's
 	keeper *live.Keeper // nil: none
+	escort *escort
+	want   live.Want
 }
 
 // Follow makes a new Keeper if the declaration names other objects.
@@ -180,55 +184,70 @@ func (l *liveSide) Follow(d declaration) (objects string) {
 	if !d.PatchesServices() {
 		key = ""
 	}
-	if key == l.declared {
+	declared := key
+	if key != "" {
+		declared += "\n" + escortKey(d)
+	}
+	if declared == l.declared {
 		return key
 	}
 	l.end()
-	l.declared = key
-	if key != "" {
-		l.begin(names, d.Cluster.Spec.GitOps.ArgoCDNamespace)
+	if l.declared = declared; key != "" {
+		l.begin(d, names)
 	}
 	return key
 }
 
-func (l *liveSide) begin(names live.Names, argocd string) {
+func (l *liveSide) begin(d declaration, names live.Names) {
 	ctx, stop := context.WithCancel(l.ctx)
+	kube, now, tell := l.point.kube, l.world.Now, l.aloud(l.ears(names.Cluster))
 	keeper := live.New(live.Config{
-		Names: names, Client: l.kube.Interface, Dynamic: l.kube.Dynamic, ArgoNamespace: argocd,
-		Holds: l.holds, Now: l.now, Tell: func(e live.Event) { l.say(names.Cluster, e) },
+		Names: names, Client: kube.Interface, Dynamic: kube.Dynamic, ArgoNamespace: d.Cluster.Spec.GitOps.ArgoCDNamespace,
+		Holds: l.holds, Now: now, Tell: tell.keeping,
 	})
+	escort := l.world.escort(d, evict.Config{Names: names, Client: kube.Interface, Pods: keeper.Pods, Holds: l.holds, Now: now}, l.fast, tell)
 	l.mu.Lock()
-	l.keeper, l.stop = keeper, stop
+	l.keeper, l.escort, l.stop, l.want = keeper, escort, stop, live.Want{}
 	l.mu.Unlock()
 	l.all.Go(func() { keeper.Run(ctx) })
-	l.all.Go(func() { l.pass(ctx, keeper.Changed()) })
+	l.all.Go(func() { escort.run(ctx) })
+	l.all.Go(func() { l.pass(ctx, keeper, escort) })
 }
 
-// pass hands on that something changed, over the life of one keeper.
-func (l *liveSide) pass(ctx context.Context, from <-chan struct{}) {
+// pass hands on what changed, over the life of one keeper.
+func (l *liveSide) pass(ctx context.Context, keeper *live.Keeper, escort *escort) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-from:
-			l.ping()
+		case <-l.wanted:
+		case <-keeper.Changed():
+			ping(l.changed)
+		}
+		if s, ok := keeper.Sight(); ok {
+			l.mu.Lock()
+			want := l.want
+			l.mu.Unlock()
+			escort.see(s, want)
 		}
 	}
 }
 
-// wake looks again at once, in both halves: the holder has changed.
+// wake looks again at once, everywhere: the holder has changed.
 func (l *liveSide) wake() {
 	l.mu.Lock()
 	if l.keeper != nil {
 		l.keeper.Wake()
+		l.escort.runner.Wake()
 	}
 	l.mu.Unlock()
-	l.ping()
+	ping(l.changed)
 }
 
-func (l *liveSide) ping() {
+// ping says in a channel of one place that something has happened.
+func ping(c chan struct{}) {
 	select {
-	case l.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -241,11 +260,11 @@ func (l *liveSide) end() {
 	l.stop()
 	l.all.Wait()
 	l.mu.Lock()
-	l.keeper = nil
+	l.keeper, l.escort = nil, nil
 	l.mu.Unlock()
 }
 
-func (l *liveSide) holds() bool { return l.holder == nil || l.holder.Holds() }
+func (l *liveSide) holds() bool { return l.point.holder == nil || l.point.holder.Holds() }
 
 // Sight is the keeper's.
 func (l *liveSide) Sight() (live.Sight, bool) {
@@ -265,9 +284,14 @@ func (l *liveSide) Words() (live.Control, bool) {
 
 // Want is the keeper's.
 func (l *liveSide) Want(w live.Want) {
-	if l.keeper != nil {
-		l.keeper.Want(w)
+	if l.keeper == nil {
+		return
 	}
+	l.mu.Lock()
+	l.want = w
+	l.mu.Unlock()
+	l.keeper.Want(w)
+	ping(l.wanted)
 }
 
 // Changed outlives the keepers.
@@ -275,18 +299,18 @@ func (l *liveSide) Changed() <-chan struct{} { return l.changed }
 
 // Rival is who holds the Lease instead.
 func (l *liveSide) Rival() string {
-	if l.holder == nil {
+	if l.point.holder == nil {
 		return ""
 	}
-	return l.holder.Other()
+	return l.point.holder.Other()
 }
 
 // Trouble is what the last request for the Lease came to.
 func (l *liveSide) Trouble() error {
-	if l.holder == nil {
+	if l.point.holder == nil {
 		return nil
 	}
-	if err := l.holder.Err(); err != nil {
+	if err := l.point.holder.Err(); err != nil {
 		return fmt.Errorf("asking for the Lease: %w", err)
 	}
 	return nil

@@ -51,6 +51,10 @@ const (
 	Unwritten                         // a write to Kubernetes was refused or lost; tried again
 	Leading                           // this process keeps the clusters
 	Standby                           // another process does; this one watches
+	Evicting                          // clients are being taken off the instance that was the writer
+	Evicted                           // nobody is left there
+	Proven                            // an application would get what it asks a Service for
+	Unproven                          // and now it would not
 )
 
 var eventNames = [...]string{
@@ -59,6 +63,7 @@ var eventNames = [...]string{
 	GitBack: "git-back", Standing: "standing", Moving: "moving",
 	Moved: "moved", Reasserted: "reasserted", Phased: "handover", Hindered: "hindered", Cleared: "cleared",
 	Unwritten: "unwritten", Leading: "leading", Standby: "standby",
+	Evicting: "evicting", Evicted: "evicted", Proven: "proven", Unproven: "unproven",
 }
 
 func (k EventKind) String() string { return eventNames[k] }
@@ -66,7 +71,7 @@ func (k EventKind) String() string { return eventNames[k] }
 // level of the log line: what needs eyes is a warning.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten:
+	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten, Unproven:
 		return slog.LevelWarn
 	case Decided:
 		if e.Plan.Action == plan.Hold || slices.ContainsFunc(e.Plan.Reasons, needsEyes) {

@@ -55,7 +55,7 @@ func (f *fleet) keep(ctx context.Context, path string) {
 	}
 	r := &Reconciler{Name: path, Declare: declare, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
 	if f.outside.Kube != nil {
-		side := f.outside.Kube.side(ctx, f.outside.Now, r.tellLive)
+		side := f.outside.Kube.side(ctx, f.outside, &r.fast, r.ears)
 		defer side.end()
 		r.Live = side
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/poolwright/poolwright/discovery"
@@ -44,9 +45,10 @@ type Reconciler struct {
 	saw    plan.Observation // what sawOn declares
 	sawOn  baseRead
 	quiet  settled
-	urgent string    // the facts of the failover that was decided last
-	people hearing   // what is known of what people said in Kubernetes
-	began  time.Time // the last round
+	urgent string      // the facts of the failover that was decided last
+	people hearing     // what is known of what people said in Kubernetes
+	began  time.Time   // the last round
+	fast   atomic.Bool // whether the window is open; the live side asks
 	told   told
 
 	mu     sync.Mutex // guards latest: Draw reads it while rounds go on
@@ -145,6 +147,7 @@ func (r *Reconciler) judge(d declaration, t discovery.Topology, known uint64) {
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)
 	r.tellWindow()
+	r.fast.Store(r.window.isOpen(now))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now, Known: known}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 	"k8s.io/client-go/rest"
@@ -25,13 +25,11 @@ type standpoint struct {
 	sides []*liveSide
 }
 
-// side is one cluster's part of it. tell is called from another goroutine than the Reconciler's.
-func (s *standpoint) side(ctx context.Context, now func() time.Time, tell func(cluster string, e live.Event)) *liveSide {
-	say := func(cluster string, e live.Event) {
-		live.Publicise(s.events, e)
-		tell(cluster, e)
+// side is one cluster's part of it. tell is called from other goroutines than the Reconciler's.
+func (s *standpoint) side(ctx context.Context, world outside, fast *atomic.Bool, tell func(cluster string) ears) *liveSide {
+	side := &liveSide{
+		point: s, world: world, ears: tell, fast: fast, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1), wanted: make(chan struct{}, 1),
 	}
-	side := &liveSide{kube: s.kube, holder: s.holder, say: say, now: now, ctx: context.WithoutCancel(ctx), changed: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sides = append(s.sides, side)

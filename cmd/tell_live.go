@@ -6,18 +6,25 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/evict"
+	prove "github.com/poolwright/poolwright/live/proof"
 )
 
-// tellLive says what happened to a cluster's Services. It is called from the
-// keeper's goroutine.
+// ears hear what happens to a cluster, on other goroutines than the Reconciler's.
+func (r *Reconciler) ears(cluster string) ears {
+	return ears{
+		keeping:  func(e live.Event) { r.tellLive(cluster, e) },
+		evicting: func(e evict.Event) { r.tellEviction(cluster, e) },
+		proving:  func(e prove.Event) { r.tellProof(cluster, e) },
+	}
+}
+
+// tellLive says what happened to a cluster's Services.
 func (r *Reconciler) tellLive(cluster string, e live.Event) {
 	said := Event{At: e.At, Cluster: cluster, Err: e.Err}
 	switch {
 	case e.Condition != nil:
-		said.Kind, said.Detail = Hindered, conditionText(*e.Condition)
-		if e.Gone {
-			said.Kind, said.Detail = Cleared, e.Condition.Object+": "+e.Condition.Code.String()
-		}
+		said.Kind, said.Detail = hindrance(*e.Condition, e.Gone)
 	case e.Wrote != nil:
 		said.Kind, said.Detail = wroteKind(*e.Wrote), wroteText(e)
 		if e.Err != nil {
@@ -43,7 +50,21 @@ func writeError(err error) error {
 	return err
 }
 
-func conditionText(c live.Condition) string {
+// conditionCode is a closed enum of conditions.
+type conditionCode interface {
+	~uint8
+	fmt.Stringer
+}
+
+// hindrance is how a condition is told that came, or is gone.
+func hindrance[C conditionCode](c live.ConditionOf[C], gone bool) (EventKind, string) {
+	if gone {
+		return Cleared, c.Object + ": " + c.Code.String()
+	}
+	return Hindered, conditionText(c)
+}
+
+func conditionText[C conditionCode](c live.ConditionOf[C]) string {
 	if c.Hint == "" {
 		return c.String()
 	}

@@ -1,0 +1,93 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/evict"
+	"github.com/poolwright/poolwright/live/pooler"
+	prove "github.com/poolwright/poolwright/live/proof"
+)
+
+// aloud makes Kubernetes Events of what happens, besides telling it.
+func (l *liveSide) aloud(tell ears) ears {
+	events := l.point.events
+	return ears{
+		keeping:  func(e live.Event) { live.Publicise(events, e); tell.keeping(e) },
+		evicting: func(e evict.Event) { evict.Publicise(events, e); tell.evicting(e) },
+		proving: func(e prove.Event) {
+			if svc := l.serviceOf(e.Proof.Access); svc != nil && e.Proof.Outcome == pooler.RoleMismatch {
+				events.Event(svc, corev1.EventTypeWarning, reasonRoleMismatch, proofText(e))
+			}
+			tell.proving(e)
+		},
+	}
+}
+
+// reasonRoleMismatch is the reason of a Kubernetes Event on the Writer Service: who is behind it cannot write.
+const reasonRoleMismatch = "RoleMismatch"
+
+// serviceOf is the Service through which an access goes, nil when it is not known.
+func (l *liveSide) serviceOf(a pooler.Access) *corev1.Service {
+	l.mu.Lock()
+	keeper := l.keeper
+	l.mu.Unlock()
+	if keeper == nil {
+		return nil
+	}
+	s, _ := keeper.Sight()
+	if a == pooler.Reads {
+		return s.Services[live.Reader]
+	}
+	return s.Services[live.Writer]
+}
+
+// tellEviction says what happens in an eviction.
+func (r *Reconciler) tellEviction(cluster string, e evict.Event) {
+	said := Event{At: e.At, Cluster: cluster}
+	switch {
+	case e.Condition != nil:
+		said.Kind, said.Detail = hindrance(*e.Condition, e.Gone)
+	case e.Changed && len(e.State.Eviction.From) > 0:
+		said.Kind, said.Detail = Evicted, evictionText(e.State)
+		if e.State.Phase == evict.Draining {
+			said.Kind = Evicting
+		}
+	}
+	if said.Kind != 0 {
+		r.Say(said)
+	}
+}
+
+// evictionText is an eviction in one line.
+func evictionText(s evict.State) string {
+	v := s.Eviction
+	text := fmt.Sprintf("%s: %s → %s", s.Phase, strings.Join(v.From, ", "), v.To)
+	if s.Phase == evict.Complete {
+		text += fmt.Sprintf(" in %s: %d connections cut, %d seen again", v.Done.Sub(v.At).Round(time.Millisecond), v.Evicted, v.Returned)
+	}
+	return text
+}
+
+// tellProof says that a proof came to another outcome.
+func (r *Reconciler) tellProof(cluster string, e prove.Event) {
+	said := Event{At: e.Proof.At.Add(e.Proof.Took), Cluster: cluster, Kind: Unproven, Detail: proofText(e)}
+	if e.Proof.Outcome == pooler.Proven {
+		said.Kind = Proven
+	}
+	r.Say(said)
+}
+
+// proofText is a change of a proof's outcome in one line.
+func proofText(e prove.Event) string {
+	at := e.Proof.At
+	text := fmt.Sprintf("%s (asked %s)", prove.Say(e.Proof.Access, e.Proof, at, at), e.Address)
+	if e.Was != 0 && e.Was != pooler.Proven && e.Proof.Outcome == pooler.Proven {
+		text += fmt.Sprintf("; they did not for %s", e.Stood.Round(time.Millisecond))
+	}
+	return text
+}
