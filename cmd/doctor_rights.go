@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -29,16 +30,35 @@ func (e *exam) needed() []right {
 		}
 	}
 	n := e.names.Namespace
-	return []right{
+	return slices.Concat([]right{
 		{"", "services", n, services, []string{"get", "list", "watch", "patch"}, ""},
 		{"", "pods", n, nil, []string{"list", "watch"}, ""},
 		{"", "configmaps", n, []string{e.names.Topology}, []string{"get", "list", "watch"}, ""},
 		{"", "configmaps", n, []string{live.ControlName(e.names.Cluster)}, []string{"get", "list", "watch", "update", "patch"}, ""},
 		{"", "configmaps", n, nil, []string{"create"}, ""},
+	}, e.toEvict(), []right{
 		{"", "events", n, nil, []string{"create", "patch"}, "reverts and the like are told in the log alone"},
 		{"coordination.k8s.io", "leases", e.lease.namespace, []string{e.lease.name}, []string{"get", "update"}, ""},
 		{"coordination.k8s.io", "leases", e.lease.namespace, nil, []string{"create"}, ""},
+	})
+}
+
+// toEvict are the rules for the Cluster file's way to take clients off a demoted instance.
+func (e *exam) toEvict() []right {
+	if e.declared == nil {
+		return nil
 	}
+	n := e.names.Namespace
+	follow := right{"discovery.k8s.io", "endpointslices", n, nil, []string{"list"}, "time alone tells when the nodes have followed a Service"}
+	pods := right{"", "pods", n, nil, []string{"delete"}, ""}
+	switch e.declared.Cluster.Spec.Failover.Evict {
+	case "console":
+		pods.without = "a pod whose console gives no answer keeps its clients"
+		return []right{follow, pods}
+	case "deletePods":
+		return []right{follow, pods}
+	}
+	return nil
 }
 
 // rights asks for each rule whether whoever asks has it.

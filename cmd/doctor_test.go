@@ -262,34 +262,44 @@ func unowned(s *corev1.Service) (*corev1.Service, error) {
 
 // TestTheRoleHasTheRightsThatDoctorAsksFor: what is printed is what is checked, and RBAC takes it.
 func TestTheRoleHasTheRightsThatDoctorAsksFor(t *testing.T) {
-	d := storyDeclaration(t)
 	for _, text := range []string{argoText, fluxText} {
-		v := viewOfNames(namesOf(d.Cluster))
-		v.AccountNamespace, v.Account, v.OwnerNamespace = "poolwright", "poolwright", "there"
-		var out bytes.Buffer
-		if err := v.write(&out, text+rightsText+argoNudge); err != nil {
-			t.Fatal(err)
-		}
-		var printed, checked []string
-		for _, doc := range strings.Split(out.String(), "\n---\n")[1:] {
-			var role rbacv1.Role
-			if strings.Contains(doc, "\nkind: Role\n") {
-				if err := yaml.UnmarshalStrict([]byte(doc), &role); err != nil {
-					t.Fatal(err)
-				}
+		for evict, rights := range map[string]int{"none": 8, "console": 10, "deletePods": 10} {
+			d := storyDeclaration(t)
+			d.Cluster.Spec.Failover.Evict = evict
+			printed := printedRights(t, d, text)
+			var checked []string
+			e := exam{site: site{names: namesOf(d.Cluster), declared: &d}, lease: leaseView{"poolwright", "poolwright"}}
+			for _, r := range e.needed() {
+				checked = append(checked, fmt.Sprint(r.namespace, []string{r.group}, []string{r.resource}, r.names, r.verbs))
 			}
-			for _, r := range role.Rules {
-				printed = append(printed, fmt.Sprint(role.Namespace, r.APIGroups, r.Resources, r.ResourceNames, r.Verbs))
+			if !slices.Equal(printed, checked) || len(checked) != rights {
+				t.Errorf("failover.evict %s: got a Role with\n%s\nwant\n%s", evict, strings.Join(printed, "\n"), strings.Join(checked, "\n"))
 			}
-		}
-		e := exam{site: site{names: namesOf(d.Cluster)}, lease: leaseView{"poolwright", "poolwright"}}
-		for _, r := range e.needed() {
-			checked = append(checked, fmt.Sprint(r.namespace, []string{r.group}, []string{r.resource}, r.names, r.verbs))
-		}
-		if !slices.Equal(printed, checked) {
-			t.Errorf("got a Role with\n%s\nwant\n%s", strings.Join(printed, "\n"), strings.Join(checked, "\n"))
 		}
 	}
+}
+
+// printedRights are the rules of the Roles in what `gitops-config` prints.
+func printedRights(t *testing.T, d declaration, text string) (printed []string) {
+	t.Helper()
+	v := viewOfNames(namesOf(d.Cluster))
+	v.AccountNamespace, v.Account, v.OwnerNamespace, v.Evict = "poolwright", "poolwright", "there", d.Cluster.Spec.Failover.Evict
+	var out bytes.Buffer
+	if err := v.write(&out, text+rightsText+argoNudge); err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range strings.Split(out.String(), "\n---\n")[1:] {
+		var role rbacv1.Role
+		if strings.Contains(doc, "\nkind: Role\n") {
+			if err := yaml.UnmarshalStrict([]byte(doc), &role); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, r := range role.Rules {
+			printed = append(printed, fmt.Sprint(role.Namespace, r.APIGroups, r.Resources, r.ResourceNames, r.Verbs))
+		}
+	}
+	return printed
 }
 
 // TestD02D04TheStanzaIsAboutExactlyTheRoleServices: no rule catches all, and doctor finds it complete.

@@ -62,6 +62,7 @@ type gitopsView struct {
 	Owner                     string // name of the Application or Kustomization
 	OwnerNamespace            string
 	Lease                     string
+	Evict                     string // failover.evict, "" when not known
 	AccountNamespace, Account string
 }
 
@@ -77,6 +78,7 @@ func (c GitopsConfigCmd) view(ctx context.Context) (gitopsView, error) {
 		v.OwnerNamespace = c.ownerNamespace(d.Cluster.Spec.GitOps.ArgoCDNamespace)
 		p := d.Cluster.Spec.Publish
 		v.Repository, v.Branch, v.Path = p.Repository, p.Branch, d.Dir()
+		v.Evict = d.Cluster.Spec.Failover.Evict
 		return v, nil
 	}
 	s, err := c.reach(ctx)

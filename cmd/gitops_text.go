@@ -108,6 +108,14 @@ rules:
   - apiGroups: [""] # a name cannot be asked for in a create
     resources: [configmaps]
     verbs: [create]
+{{- if eq .Evict "console" "deletePods"}}
+  - apiGroups: [discovery.k8s.io] # may be left out: then time alone tells that the nodes have followed a Service
+    resources: [endpointslices]
+    verbs: [list]
+  - apiGroups: [""] # {{if eq .Evict "console"}}may be left out: then a pod whose console gives no answer keeps its clients{{else}}failover.evict: deletePods{{end}}
+    resources: [pods]
+    verbs: [delete]
+{{- end}}
   - apiGroups: [""] # may be left out: then reverts and the like are told in the log alone
     resources: [events]
     verbs: [create, patch]
