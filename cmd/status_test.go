@@ -110,6 +110,23 @@ func TestStatusFollowsAChangeThroughTheFiveStates(t *testing.T) {
 }
 
 // TestStatusSaysWhatIsOutOfReachAndGoesOn: a column each.
+// TestStatusTellsOfClientsThatAreTakenOff: while they are, the cluster is not in order; afterwards it is, and it is still told.
+func TestStatusTellsOfClientsThatAreTakenOff(t *testing.T) {
+	b := newBench(t, benchState())
+	e := live.Eviction{Number: 2, To: "a", From: []string{"b"}, At: b.clock.Add(-3 * time.Second), Evicted: 40, Returned: 38}
+	v := b.withGit(b.surveyed(), benchState(), "a")
+	v.sight.Control.Eviction = &e
+	wantWords(t, textOf(t, v), "being taken off b for 3s: 40 cut, 38 seen again on a")
+	if v.view().InOrder {
+		t.Error("it is in order, while clients are taken off")
+	}
+	e.Done = b.clock.Add(-time.Second)
+	wantWords(t, textOf(t, v), "were taken off b at 2026-11-30T07:59:57Z, in 2s: 40 cut, 38 seen again on a")
+	if len(v.view().Conditions) == 0 && !v.view().InOrder {
+		t.Error("it is not in order, although nobody is left")
+	}
+}
+
 func TestStatusSaysWhatIsOutOfReachAndGoesOn(t *testing.T) {
 	b := newBench(t, benchState())
 	b.refuse("get", "services")

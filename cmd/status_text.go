@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/poolwright/poolwright/live"
 )
 
 // writeStatus writes one cluster for people.
@@ -26,6 +28,9 @@ func writeStatus(w io.Writer, s statusView, now time.Time) error {
 	if p := s.Pause; p != nil {
 		rows = append(rows, []string{"  paused", fmt.Sprintf("since %s, by %s: %s", stamp(p.At), p.By, p.Reason)})
 	}
+	if e := s.Eviction; e != nil && len(e.From) > 0 {
+		rows = append(rows, []string{"  clients", clientsText(*e, now)})
+	}
 	rows = append(rows, []string{"  holder", s.Holder.text(now)})
 	if err := table(w, rows); err != nil {
 		return err
@@ -36,6 +41,15 @@ func writeStatus(w io.Writer, s statusView, now time.Time) error {
 	writeConditions(w, s)
 	writeBreakGlass(w, s.BreakGlass)
 	return nil
+}
+
+// clientsText is the eviction that was last, or is under way.
+func clientsText(e live.Eviction, now time.Time) string {
+	from := strings.Join(e.From, ", ")
+	if e.Open() {
+		return fmt.Sprintf("being taken off %s for %s: %d cut, %d seen again on %s", from, now.Sub(e.At).Round(time.Second), e.Evicted, e.Returned, e.To)
+	}
+	return fmt.Sprintf("were taken off %s at %s, in %s: %d cut, %d seen again on %s", from, stamp(e.At), e.Done.Sub(e.At).Round(100*time.Millisecond), e.Evicted, e.Returned, e.To)
 }
 
 func (d declaredView) text() string {

@@ -27,6 +27,7 @@ type statusView struct {
 	Ahead      *aheadView       `json:"ahead,omitempty"`
 	Order      *live.Order      `json:"order,omitempty"`
 	Pause      *live.Pause      `json:"pause,omitempty"`
+	Eviction   *live.Eviction   `json:"eviction,omitempty"`
 	Holder     holderView       `json:"holder"`
 	Conditions []live.Condition `json:"conditions,omitempty"`
 	BreakGlass []string         `json:"breakGlass,omitempty"`
@@ -107,7 +108,7 @@ func (v *survey) view() statusView {
 		s.Ahead = &aheadView{r.At, r.Epoch, r.From, r.To, r.Reason, r.By}
 	}
 	if v.sight != nil {
-		s.Order, s.Pause = v.sight.Order(), v.sight.Control.Pause
+		s.Order, s.Pause, s.Eviction = v.sight.Order(), v.sight.Control.Pause, v.sight.Control.Eviction
 	}
 	if s.Order != nil && !v.now.Before(s.Order.Until) {
 		s.Order = nil
@@ -118,7 +119,7 @@ func (v *survey) view() statusView {
 
 // inOrder reports whether nothing waits for anybody. What was not asked for is no matter.
 func (v *survey) inOrder(s statusView) bool {
-	quiet := len(s.Conditions) == 0 && s.Ahead == nil && s.Order == nil && s.Pause == nil
+	quiet := len(s.Conditions) == 0 && s.Ahead == nil && s.Order == nil && s.Pause == nil && (s.Eviction == nil || !s.Eviction.Open())
 	reached := s.Declared.Error == "" && s.Observed.Error == "" && s.Decided.Error == "" && s.Live.Error == ""
 	trusted := !s.Observed.Asked || s.Observed.Trusted
 	led := s.Holder.Identity == "" || s.Holder.Alive
