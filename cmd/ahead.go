@@ -29,8 +29,8 @@ type ahead interface {
 	Want(w live.Want)
 	// Changed receives after something that Sight shows has changed.
 	Changed() <-chan struct{}
-	// Rival is the process that keeps the clusters instead of this one, "" when there is none.
-	Rival() string
+	// Rival is the process that keeps the clusters instead of this one; the zero rival when there is none.
+	Rival() rival
 	// Trouble is why it is not known who keeps the clusters, nil when it is.
 	Trouble() error
 }
@@ -43,7 +43,7 @@ func (gitOnly) Sight() (s live.Sight, ok bool)   { return live.Sight{}, false }
 func (gitOnly) Words() (c live.Control, ok bool) { return live.Control{}, false }
 func (gitOnly) Want(live.Want)                   {}
 func (gitOnly) Changed() <-chan struct{}         { return nil }
-func (gitOnly) Rival() string                    { return "" }
+func (gitOnly) Rival() rival                     { return rival{} }
 func (gitOnly) Trouble() error                   { return nil }
 
 // fromKubernetes adds to the evidence what Kubernetes shows and people said there.
@@ -298,11 +298,11 @@ func (l *liveSide) Want(w live.Want) {
 func (l *liveSide) Changed() <-chan struct{} { return l.changed }
 
 // Rival is who holds the Lease instead.
-func (l *liveSide) Rival() string {
-	if l.point.holder == nil {
-		return ""
+func (l *liveSide) Rival() rival {
+	if h := l.point.holder; h != nil {
+		return rival{h.Other(), h.Lease(), h.OthersClusters()}
 	}
-	return l.point.holder.Other()
+	return rival{}
 }
 
 // Trouble is what the last request for the Lease came to.

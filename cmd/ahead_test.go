@@ -23,6 +23,7 @@ type liveStage struct {
 	read  bool // the control ConfigMap, also while not everything is seen
 	wants []live.Want
 	rival string
+	keeps []string // what the rival says it keeps
 	ping  chan struct{}
 }
 
@@ -52,10 +53,10 @@ func (s *liveStage) Want(w live.Want) {
 
 func (s *liveStage) Changed() <-chan struct{} { return s.ping }
 
-func (s *liveStage) Rival() string {
+func (s *liveStage) Rival() rival {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.rival
+	return rival{s.rival, "poolwright/poolwright", s.keeps}
 }
 
 func (s *liveStage) Trouble() error { return nil }

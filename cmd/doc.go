@@ -41,6 +41,7 @@
 //     pause, is waited for once after the start, up to 10 s, before anything is committed; then Git goes on alone, and that is said.
 //  9. A change that Kubernetes shows (a pod is ready, a person gave an order) makes a round at once, at most one each FastInterval.
 //  10. Only the holder of the Lease patches. Where another process is known to hold it, this one publishes nothing either; where the
-//     API server gives no answer, it does: the push is a compare-and-swap.
+//     API server gives no answer, it does: the push is a compare-and-swap. The Lease tells which clusters its holder keeps: who
+//     stands by for a cluster that is not among them says that nobody keeps it.
 //  11. When asked to stop, the push under way is waited for, up to 20 s; then the Lease is given back.
 package cmd

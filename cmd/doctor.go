@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,11 +18,10 @@ import (
 
 // DoctorCmd checks whether an override would work, and what would break it.
 type DoctorCmd struct {
-	SiteFlags      `embed:""`
-	As             string `placeholder:"USER" help:"Ask as this user, such as system:serviceaccount:poolwright:poolwright; needs the right to impersonate."`
-	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease of the processes that act."`
-	LeaseNamespace string `default:"poolwright" placeholder:"NAMESPACE" help:"Its namespace."`
-	Output         `embed:""`
+	SiteFlags  `embed:""`
+	As         string `placeholder:"USER" help:"Ask as this user, such as system:serviceaccount:poolwright:poolwright; needs the right to impersonate."`
+	LeaseFlags `embed:""`
+	Output     `embed:""`
 }
 
 // Help is shown by --help.
@@ -45,7 +45,7 @@ func (c DoctorCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	found := s.examine(ctx, leaseView{c.LeaseNamespace, c.Lease})
+	found := s.examine(ctx, c.leaseOf(k))
 	v := doctorView{Cluster: s.names.Cluster, Namespace: s.names.Namespace, Findings: found}
 	if err := c.write(std.Out, v, func(w io.Writer) error { return writeFindings(w, found) }); err != nil {
 		return err
@@ -54,6 +54,14 @@ func (c DoctorCmd) Run(ctx context.Context, std *Stdio) error {
 		return &ExitError{Code: ExitDiffers}
 	}
 	return nil
+}
+
+// leaseOf is the Lease; that of a service account is in its own namespace, where its pods are.
+func (c DoctorCmd) leaseOf(k kube) leaseView {
+	if account, ok := strings.CutPrefix(c.As, "system:serviceaccount:"); ok {
+		k.Namespace, _, _ = strings.Cut(account, ":")
+	}
+	return c.view(k)
 }
 
 // doctorView is all checks of a cluster for machines.
@@ -243,13 +251,19 @@ func isReady(pod *corev1.Pod) bool {
 }
 
 func (e *exam) holder(ctx context.Context) {
-	switch h, object := e.lease.read(ctx, e.kube), e.lease.namespace+"/"+e.lease.name; {
+	if e.lease.name == "" {
+		return
+	}
+	cluster := e.names.Namespace + "/" + e.names.Cluster
+	switch h, object := e.lease.read(ctx, e.kube), e.lease.String(); {
 	case h.Error != "":
 		e.warn("lease", "add --lease-namespace, or the right to get leases", "%s", h.Error)
 	case h.Identity == "":
-		e.warn("lease", "start `poolwright run`", "nobody holds lease %s: no poolwright acts", object)
+		e.warn("lease", "start `poolwright run`, or name its Lease: --lease NAME --lease-namespace NAMESPACE", "nobody holds lease %s: no poolwright acts", object)
 	case !h.Alive:
 		e.fail("lease", "look at the log of `poolwright run`", "%s holds lease %s, and has not renewed it since %s", h.Identity, object, stamp(h.Renewed))
+	case neglected(h.Clusters, cluster):
+		e.fail("lease", neglectHint, "%s holds lease %s and keeps other clusters (%s): nobody keeps %s", h.Identity, object, few(h.Clusters), cluster)
 	default:
 		e.ok("lease", "%s holds lease %s", h.Identity, object)
 	}

@@ -38,9 +38,18 @@ func (e *exam) needed() []right {
 		{"", "configmaps", n, nil, []string{"create"}, ""},
 	}, e.toEvict(), []right{
 		{"", "events", n, nil, []string{"create", "patch"}, "reverts and the like are told in the log alone"},
+	}, e.toLead())
+}
+
+// toLead are the rules for the Lease, none for a process that is alone.
+func (e *exam) toLead() []right {
+	if e.lease.name == "" {
+		return nil
+	}
+	return []right{
 		{"coordination.k8s.io", "leases", e.lease.namespace, []string{e.lease.name}, []string{"get", "update"}, ""},
 		{"coordination.k8s.io", "leases", e.lease.namespace, nil, []string{"create"}, ""},
-	})
+	}
 }
 
 // toEvict are the rules for the Cluster file's way to take clients off a demoted instance.

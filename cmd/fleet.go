@@ -34,6 +34,9 @@ func runFleet(ctx context.Context, world outside, files []string, say func(Event
 	lanes, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, ctx: lanes}
+	if world.Kube != nil {
+		world.Kube.keeps.expect(files)
+	}
 	var all sync.WaitGroup
 	for _, path := range files {
 		all.Go(func() { f.keep(ctx, path) })
@@ -51,6 +54,7 @@ func (f *fleet) keep(ctx context.Context, path string) {
 		if err == nil {
 			err = f.claim(path, d.place())
 		}
+		f.tells(path, d, err)
 		return d, err
 	}
 	r := &Reconciler{Name: path, Declare: declare, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
@@ -60,6 +64,17 @@ func (f *fleet) keep(ctx context.Context, path string) {
 		r.Live = side
 	}
 	r.Run(ctx)
+}
+
+// tells says for the Lease which cluster a file declares.
+func (f *fleet) tells(path string, d declaration, err error) {
+	switch {
+	case f.outside.Kube == nil:
+	case err != nil:
+		f.outside.Kube.keeps.note(path, "")
+	default:
+		f.outside.Kube.keeps.note(path, d.Metadata.Namespace+"/"+d.Metadata.Name)
+	}
 }
 
 // claim makes a file the keeper of a place, and of no other. The first file

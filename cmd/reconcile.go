@@ -129,7 +129,7 @@ func (r *Reconciler) round(ctx context.Context) time.Duration {
 // line is declared → observed → decided → drawn and published.
 func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.people.turnTo(r.Live.Follow(d), r.Now())
-	r.tellRival()
+	r.tellRival(d)
 	r.tellDebt()
 	known := knownEpoch(r.Live.Sight())
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
@@ -257,7 +257,7 @@ func (r *Reconciler) lost() time.Duration {
 // clusters publishes instead of this one; when nobody is known to, Git is written:
 // its compare-and-swap stands above both.
 func (r *Reconciler) mayPublish() bool {
-	return r.git.mayPublish(r.Now()) && r.Live.Rival() == "" && r.people.wait(r.Now()) == 0
+	return r.git.mayPublish(r.Now()) && r.Live.Rival().identity == "" && r.people.wait(r.Now()) == 0
 }
 
 // soon is how long to wait for the next round when something has changed in

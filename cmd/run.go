@@ -18,7 +18,8 @@ type RunCmd struct {
 
 // Help is shown by --help.
 func (RunCmd) Help() string {
-	return "It runs until it is interrupted. Where Kubernetes is in reach, a failover moves the live Services at once, ahead of Git. In a pod set POD_NAME to the pod's name: a container that starts again then takes its Lease over at once. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
+	return "It runs until it is interrupted. Where Kubernetes is in reach, a failover moves the live Services at once, ahead of Git. " +
+		"Replicas of the same configuration share a Lease, and one of them acts; a second run for other clusters in the same namespace needs its own --lease. In a pod set POD_NAME to the pod's name: a container that starts again then takes its Lease over at once. Secrets that a Cluster file names are directories below $POOLWRIGHT_SECRETS " +
 		"(default /var/run/secrets/poolwright).\n\n" + example("poolwright run -f clusters/orders/cluster.yaml -f clusters/billing/cluster.yaml")
 }
 
@@ -46,7 +47,7 @@ func (c RunCmd) standpoint(ctx context.Context) (point *standpoint, end func(), 
 	if err != nil {
 		return nil, nil, err
 	}
-	point, end = newStandpoint(ctx, k, c.holder(k))
+	point, end = newStandpoint(ctx, k, c.LeaseFlags)
 	return point, end, nil
 }
 

@@ -20,6 +20,7 @@ type standpoint struct {
 	kube   kube
 	holder *live.Holder // nil: this process is alone
 	events record.EventRecorder
+	keeps  roster
 
 	mu    sync.Mutex
 	sides []*liveSide
@@ -54,18 +55,22 @@ func (s *standpoint) follow(ctx context.Context) {
 
 // LeaseFlags say how processes agree on one that acts.
 type LeaseFlags struct {
-	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease by which replicas agree on the one that acts; empty for a process that is alone."`
-	LeaseNamespace string `placeholder:"NAMESPACE" help:"Its namespace; default the current one."`
+	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease by which replicas of one configuration agree on the one that acts: a run for other clusters needs another. Empty for a process that is alone."`
+	LeaseNamespace string `placeholder:"NAMESPACE" help:"Its namespace; default the pod's own, or that of the kubeconfig."`
 }
 
-// holder makes the holder of the Lease, nil when there is none to be.
-func (f LeaseFlags) holder(k kube) *live.Holder {
+// view names the Lease. The namespace is the current one, for who holds it and for who looks at it.
+func (f LeaseFlags) view(k kube) leaseView {
+	return leaseView{cmp.Or(f.LeaseNamespace, k.Namespace), f.Lease}
+}
+
+// holder makes the holder of the Lease, nil when there is none to be. keeps are the clusters of this process.
+func (f LeaseFlags) holder(k kube, keeps func() []string) *live.Holder {
 	if f.Lease == "" {
 		return nil
 	}
-	return live.NewHolder(live.HolderConfig{
-		Client: k.Interface, Namespace: cmp.Or(f.LeaseNamespace, k.Namespace), Name: f.Lease, Identity: identity(),
-	})
+	l := f.view(k)
+	return live.NewHolder(live.HolderConfig{Client: k.Interface, Namespace: l.namespace, Name: l.name, Identity: identity(), Clusters: keeps})
 }
 
 // identity of this process among its rivals. A pod that says its name ($POD_NAME, by the downward API) goes by that: its container
@@ -82,14 +87,15 @@ func identity() string {
 }
 
 // newStandpoint starts what the clusters share. end gives the Lease back, after the clusters have ended.
-func newStandpoint(ctx context.Context, k kube, holder *live.Holder) (point *standpoint, end func()) {
+func newStandpoint(ctx context.Context, k kube, lease LeaseFlags) (point *standpoint, end func()) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	point = &standpoint{kube: k, holder: holder}
+	point = &standpoint{kube: k}
+	point.holder = lease.holder(k, point.keeps.names)
 	events, endEvents := live.NewRecorder(ctx, k.Interface)
 	point.events = events
 	var done sync.WaitGroup
-	if holder != nil {
-		done.Go(func() { holder.Run(ctx) })
+	if point.holder != nil {
+		done.Go(func() { point.holder.Run(ctx) })
 		done.Go(func() { point.follow(ctx) })
 	}
 	return point, func() {

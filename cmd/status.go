@@ -15,15 +15,14 @@ import (
 
 // StatusCmd shows everything that is known of clusters.
 type StatusCmd struct {
-	Files          []string `name:"file" short:"f" sep:"none" required:"" xor:"site" placeholder:"FILE" help:"A Cluster file; may be given several times."`
-	Cluster        string   `required:"" xor:"site" placeholder:"NAME" help:"A cluster's name, without its file: its Services are found by their labels."`
-	Namespace      string   `short:"n" placeholder:"NAME" help:"The namespace of --cluster; default that of the kubeconfig."`
-	KubeFlags      `embed:""`
-	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease of the processes that act."`
-	LeaseNamespace string `default:"poolwright" placeholder:"NAMESPACE" help:"Its namespace."`
-	Output         `embed:""`
-	Watch          bool `help:"Show it again whenever something changes, until interrupted."`
-	ExitCode       bool `help:"Exit 1 when anything is not in order."`
+	Files      []string `name:"file" short:"f" sep:"none" required:"" xor:"site" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	Cluster    string   `required:"" xor:"site" placeholder:"NAME" help:"A cluster's name, without its file: its Services are found by their labels."`
+	Namespace  string   `short:"n" placeholder:"NAME" help:"The namespace of --cluster; default that of the kubeconfig."`
+	KubeFlags  `embed:""`
+	LeaseFlags `embed:""`
+	Output     `embed:""`
+	Watch      bool `help:"Show it again whenever something changes, until interrupted."`
+	ExitCode   bool `help:"Exit 1 when anything is not in order."`
 }
 
 // Help is shown by --help.
@@ -90,7 +89,7 @@ func (c StatusCmd) survey(ctx context.Context, world outside, f SiteFlags, d *de
 			s = found
 		}
 	}
-	return surveyOf(ctx, s, world, leaseView{c.LeaseNamespace, c.Lease}, kubeErr)
+	return surveyOf(ctx, s, world, c.view(k), kubeErr)
 }
 
 // tell writes all clusters.

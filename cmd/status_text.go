@@ -132,10 +132,14 @@ func (h holderView) text(now time.Time) string {
 	switch {
 	case h.Error != "":
 		return "not known: " + h.Error
+	case h.Lease == "":
+		return "not looked for"
 	case h.Identity == "":
-		return "nobody holds the Lease"
+		return "nobody holds lease " + h.Lease + " (another one: --lease, --lease-namespace)"
 	case !h.Alive:
-		return fmt.Sprintf("%s, which has not renewed the Lease since %s", h.Identity, stamp(h.Renewed))
+		return fmt.Sprintf("%s, which has not renewed lease %s since %s", h.Identity, h.Lease, stamp(h.Renewed))
+	case h.Neglects:
+		return fmt.Sprintf("%s holds lease %s and keeps other clusters (%s): nobody keeps this one; hint: %s", h.Identity, h.Lease, few(h.Clusters), neglectHint)
 	}
 	return fmt.Sprintf("%s, renewed %s ago", h.Identity, max(0, now.Sub(h.Renewed)).Round(time.Second))
 }

@@ -104,6 +104,7 @@ func (v *survey) view() statusView {
 		Declared: v.declaredView(), Observed: v.observedView(), Decided: v.decidedView(), Live: v.liveView(), States: v.states(),
 		Holder: v.holder, Conditions: v.verdict.Conditions, BreakGlass: v.breakGlass(),
 	}
+	s.Holder.Neglects = s.Holder.Alive && neglected(s.Holder.Clusters, s.Namespace+"/"+s.Cluster)
 	if r := v.verdict.Record; r != nil {
 		s.Ahead = &aheadView{r.At, r.Epoch, r.From, r.To, r.Reason, r.By}
 	}
@@ -122,7 +123,7 @@ func (v *survey) inOrder(s statusView) bool {
 	quiet := len(s.Conditions) == 0 && s.Ahead == nil && s.Order == nil && s.Pause == nil && (s.Eviction == nil || !s.Eviction.Open())
 	reached := s.Declared.Error == "" && s.Observed.Error == "" && s.Decided.Error == "" && s.Live.Error == ""
 	trusted := !s.Observed.Asked || s.Observed.Trusted
-	led := s.Holder.Identity == "" || s.Holder.Alive
+	led := (s.Holder.Identity == "" || s.Holder.Alive) && !s.Holder.Neglects
 	held := v.decided != nil && (v.decided.Action == plan.Hold || slices.ContainsFunc(v.decided.Reasons, plan.Reason.NeedsPerson))
 	return quiet && reached && trusted && led && !held && !slices.ContainsFunc(s.States, func(st stateView) bool { return st.Reached == reachedNo })
 }

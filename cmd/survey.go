@@ -180,29 +180,39 @@ func (v *survey) planOn(d declaration, e evidence) (*plan.Plan, error) {
 // leaseView names the Lease of the processes that act.
 type leaseView struct{ namespace, name string }
 
+func (l leaseView) String() string { return l.namespace + "/" + l.name }
+
 // holderView is who acts.
 type holderView struct {
+	// Lease is what was looked at, "namespace/name"; "" when nothing was.
+	Lease    string `json:"lease,omitempty"`
 	Identity string `json:"identity,omitempty"`
 	// Renewed is when it said so last; Alive whether that is recent enough.
 	Renewed time.Time `json:"renewed,omitzero"`
 	Alive   bool      `json:"alive"`
-	Error   string    `json:"error,omitempty"`
+	// Clusters are those that it says it keeps; Neglects is true when this one is not among them.
+	Clusters []string `json:"clusters,omitempty"`
+	Neglects bool     `json:"neglects,omitempty"`
+	Error    string   `json:"error,omitempty"`
 }
 
 // defaultLease is how long a Lease without a duration is taken to stand.
 const defaultLease = 15 * time.Second
 
 func (l leaseView) read(ctx context.Context, k kube) holderView {
+	if l.name == "" {
+		return holderView{}
+	}
 	ctx, cancel := context.WithTimeout(ctx, siteTimeout)
 	defer cancel()
 	lease, err := k.CoordinationV1().Leases(l.namespace).Get(ctx, l.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return holderView{}
+		return holderView{Lease: l.String()}
 	}
 	if err != nil {
-		return holderView{Error: fmt.Sprintf("reading lease %s/%s: %s", l.namespace, l.name, err)}
+		return holderView{Lease: l.String(), Error: fmt.Sprintf("reading lease %s: %s", l, err)}
 	}
-	var v holderView
+	v := holderView{Lease: l.String(), Clusters: live.ClustersOn(lease)}
 	if lease.Spec.HolderIdentity != nil {
 		v.Identity = *lease.Spec.HolderIdentity
 	}

@@ -13,7 +13,7 @@ import (
 type told struct {
 	standing, git   trouble
 	lease, debt     trouble
-	people          trouble
+	people, neglect trouble
 	doubts, decided string
 	rival           string
 	looked, window  bool

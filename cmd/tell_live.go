@@ -113,16 +113,17 @@ func (r *Reconciler) tellDebt() {
 }
 
 // tellRival says when this process begins or ends to be the one that acts.
-func (r *Reconciler) tellRival() {
+func (r *Reconciler) tellRival(d declaration) {
 	r.tell(&r.told.lease, r.Live.Trouble(), Unwritten, Cleared)
-	rival := r.Live.Rival()
-	if rival == r.told.rival {
+	other := r.Live.Rival()
+	r.tell(&r.told.neglect, other.neglects(d.Metadata.Namespace+"/"+d.Metadata.Name), Hindered, Cleared)
+	if other.identity == r.told.rival {
 		return
 	}
-	r.told.rival = rival
-	if rival == "" {
+	r.told.rival = other.identity
+	if other.identity == "" {
 		r.say(Event{Kind: Leading})
 		return
 	}
-	r.say(Event{Kind: Standby, Detail: rival + " keeps the clusters"})
+	r.say(Event{Kind: Standby, Detail: other.identity + " holds lease " + other.lease + " and keeps the clusters"})
 }

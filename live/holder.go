@@ -31,9 +31,10 @@ type Holder struct {
 	mu sync.Mutex
 	// renewed is when this process last asked for the Lease and got it; zero when it does not hold it.
 	renewed time.Time
-	// other holds the Lease, as read at heard.
+	// other holds the Lease, as read at heard; says are the clusters that whoever holds it says it keeps.
 	other string
 	heard time.Time
+	says  []string
 	err   error
 	// holds and holder are what was told last; expiry tells when they end for want of an answer.
 	holds  bool
@@ -47,6 +48,9 @@ type HolderConfig struct {
 	Namespace, Name string
 	// Identity of this process, unique among its rivals.
 	Identity string
+	// Clusters are those that this process keeps, "namespace/name", sorted; nil while that is not known, and a nil function never tells.
+	// They stand on the Lease while this process holds it, so that a rival that keeps others can say so.
+	Clusters func() []string
 }
 
 // NewHolder makes a Holder. It holds nothing before Run.
@@ -73,7 +77,7 @@ func (h *Holder) elector() *leaderelection.LeaderElector {
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock{h: h, Interface: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: h.config.Namespace, Name: h.config.Name},
-			Client:     h.config.Client.CoordinationV1(),
+			Client:     telling{h.config.Client.CoordinationV1(), h},
 			LockConfig: resourcelock.ResourceLockConfig{Identity: h.config.Identity},
 		}},
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod,
@@ -103,6 +107,19 @@ func (h *Holder) Other() string {
 	defer h.mu.Unlock()
 	return h.otherNow()
 }
+
+// OthersClusters are the clusters that Other says it keeps, nil when it does not say.
+func (h *Holder) OthersClusters() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.otherNow() == "" {
+		return nil
+	}
+	return h.says
+}
+
+// Lease is "namespace/name" of the Lease.
+func (h *Holder) Lease() string { return h.config.Namespace + "/" + h.config.Name }
 
 func (h *Holder) otherNow() string {
 	if time.Since(h.heard) >= renewDeadline {

@@ -18,7 +18,13 @@ type rival struct {
 }
 
 func newRival(a *apiServer, identity string) rival {
-	h := NewHolder(HolderConfig{Client: a.client(identity), Namespace: testNamespace, Name: "poolwright", Identity: identity})
+	return newRivalWith(a, identity, func(*HolderConfig) {})
+}
+
+func newRivalWith(a *apiServer, identity string, change func(*HolderConfig)) rival {
+	c := HolderConfig{Client: a.client(identity), Namespace: testNamespace, Name: "poolwright", Identity: identity}
+	change(&c)
+	h := NewHolder(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { h.Run(ctx) })
