@@ -15,7 +15,7 @@ BED := $(CURDIR)/bin/bed
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test e2e e2e-build bench-live deps bed bed-build bench fuzz generate lint fmt
+.PHONY: help demo build test e2e e2e-build bench-live bench-failover bench-failover-page failover-build deps bed bed-build bench fuzz generate lint fmt
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,12 +33,32 @@ test: deps ## Vet and run every test, race detector and shuffle on
 # The end-to-end tests, compiled, and how they run: in a private world, from their own directory.
 E2E = cd test/e2e && $(BED) run --with flux,argo -- $(CURDIR)/bin/e2e.test -test.v -test.timeout 30m
 
-e2e bench-live: SHELL := /bin/bash -o pipefail
+e2e bench-live bench-failover: SHELL := /bin/bash -o pipefail
 e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RUN=regexp for some of the tests)
 	$(E2E) -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux|Argo|Bench))' | sed -u '/^=== /d'
 
 bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 8 minutes, alone on the machine)
 	export BENCH_ROUNDS=$(or $(ROUNDS),20); $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'
+
+# What the application in Node.js needs, exactly as the lock file has it.
+test/failover/node/node_modules: test/failover/node/package-lock.json
+	@command -v npm >/dev/null || { echo "bench-failover: no npm on this machine" >&2; echo "hint: apt-get install nodejs npm" >&2; exit 1; }
+	npm ci --prefix test/failover/node --no-audit --no-fund
+	@touch $@
+
+# RESULTS=DIR keeps the raw data elsewhere, and draws no page: for a look at a few rounds.
+bench-failover: override export RESULTS := $(abspath $(RESULTS))
+bench-failover: failover-build test/failover/node/node_modules ## Measure a failover as applications feel it (root, npm; hours, alone on the machine; CELL=regexp, ROUNDS=n, RESULTS=DIR; goes on where it was ended)
+	cd test/failover && $(BED) run --with flux,proxy -- $(CURDIR)/bin/failover.test -test.v -test.timeout 24h -test.run '^TestFailover$$' | sed -u '/^=== /d'
+	$(if $(RESULTS),,$(MAKE) bench-failover-page)
+
+bench-failover-page: ## Draw docs/performance/failover.md and its chart from the raw data
+	$(GO) test -count=1 -run '^TestThePageIsOfItsRawData$$' ./test/failover -update
+
+failover-build: export CGO_ENABLED := 0
+failover-build: bed-build
+	$(GO) vet -tags e2e ./test/failover
+	$(GO) test -c -tags e2e -ldflags '-s -w' -o bin/failover.test ./test/failover
 
 e2e-build: export CGO_ENABLED := 0
 e2e-build: bed-build

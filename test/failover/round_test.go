@@ -1,0 +1,219 @@
+//go:build e2e
+
+package failover
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// service needs the watch's mutex.
+func (r *trial) service(role string) *corev1.Service {
+	svc, ok := r.objects["service/story-"+role].(*corev1.Service)
+	if !ok {
+		return &corev1.Service{}
+	}
+	return svc
+}
+
+// round measures one failover.
+func (r *trial) round(number int) (Round, []Client) {
+	r.t.Helper()
+	r.settle()
+	known, restarts := 0, r.restarts(nil)
+	if r.p != nil {
+		known = len(r.p.Text())
+	}
+	begun := time.Now()
+	r.crowd.clear()
+	for _, d := range r.readers {
+		d.Clear()
+	}
+	p, mend := r.provoke()
+	r.awaitFor(time.Until(p.zero.Add(r.cell.Bound())), func() bool { return r.crowd.done(p.to, p.zero) == r.cell.Clients })
+	mend()
+	all := Round{Round: number, Date: p.zero.UTC().Format(time.RFC3339Nano), From: p.from, To: p.to, Clients: r.cell.Clients, Broken: At(p.zero, p.broken)}
+	clients := r.clients(&all, p)
+	if all.Stuck > 0 {
+		r.crowd.start() // for the next round
+	}
+	r.awaitRestAfter(p)
+	r.timeline(&all, p, begun, known)
+	all.ReadsGap = float64(LongestGap(r.readers, p.broken, time.Now()).Microseconds()) / 1000
+	for _, n := range r.restarts(restarts) {
+		all.Restarts += n
+	}
+	all.Hung = r.hung()
+	return all, clients
+}
+
+// settle waits until everybody has written a moment ago.
+func (r *trial) settle() {
+	r.t.Helper()
+	writer := r.pg.Primary().Name
+	since := time.Now()
+	r.await(r.t, "all applications on "+writer, func() bool { return r.rests(writer) && r.crowd.done(writer, since) == r.cell.Clients })
+}
+
+func (r *trial) awaitRestAfter(p provoked) {
+	r.t.Helper()
+	r.await(r.t, "rest behind "+p.to, func() bool { return r.rests(p.to) })
+}
+
+// clients are the rows of the applications; all gets their sums.
+func (r *trial) clients(all *Round, p provoked) (rows []Client) {
+	var first, last time.Time
+	for i, d := range r.crowd.diaries {
+		done := d.Done(p.to, p.zero)
+		n, codes := d.Errors()
+		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, codes})
+		all.Errors, all.MostErrors = all.Errors+n, max(all.MostErrors, n)
+		switch {
+		case done.IsZero():
+			all.Stuck++
+		case first.IsZero() || done.Before(first):
+			first = done
+		}
+		if done.After(last) {
+			last = done
+		}
+	}
+	all.First = At(p.zero, first)
+	if all.Stuck == 0 {
+		all.All = At(p.zero, last)
+	}
+	return rows
+}
+
+// timeline fills in what poolwright did.
+func (r *trial) timeline(all *Round, p provoked, begun time.Time, known int) {
+	all.Endpoints = At(p.zero, r.lastOf(begun, behind, p.to))
+	if r.p == nil {
+		all.Detected = At(p.zero, r.peer.firstSeen(p.to, begun))
+		return
+	}
+	all.Patched = At(p.zero, r.lastOf(begun, selects, p.to))
+	all.Synced = At(p.zero, r.lastOf(begun, epoch, now(r.watch, func() string { return r.facts[epoch] })))
+	all.Back = At(p.zero, r.lastOf(begun, clean, "true"))
+	lines := r.lines(known)
+	all.Detected = At(p.zero, firstLine(lines, func(l line) bool {
+		return l.Msg == "writer-lost" || l.Msg == "window-opened" || l.Msg == "decided" && strings.HasPrefix(l.Detail, "failover")
+	}))
+	all.Decided = At(p.zero, lastLine(lines, func(l line) bool {
+		return l.Msg == "decided" && strings.HasPrefix(l.Detail, "failover") && strings.Contains(l.Detail, "; "+p.to+": is the writer now")
+	}))
+	all.Evicted = At(p.zero, r.evictedAt(begun, p.to))
+	all.Committed = At(p.zero, now(r.watch, func() time.Time {
+		for _, at := range r.pushed {
+			if all.Decided != nil && at.After(p.zero.Add(time.Duration(*all.Decided*1e6))) {
+				return at
+			}
+		}
+		return time.Time{}
+	}))
+}
+
+// evictedAt is when poolwright found nobody left on another instance: as its entry says, which is written a moment later.
+func (r *trial) evictedAt(after time.Time, writer string) time.Time {
+	to, done, _ := strings.Cut(now(r.watch, func() string { return r.facts[eviction] }), " ")
+	at, err := time.Parse(time.RFC3339Nano, done)
+	if to != writer || err != nil || at.Before(after) {
+		return time.Time{}
+	}
+	return at
+}
+
+// lastOf is when a fact last became what it is meant to be: a failover may go there and back.
+func (r *trial) lastOf(after time.Time, fact, value string) time.Time {
+	return now(r.watch, func() (last time.Time) {
+		for _, c := range r.past {
+			if c.at.After(after) && c.fact == fact && c.value == value {
+				last = c.at
+			}
+		}
+		return last
+	})
+}
+
+// line is one of poolwright's log.
+type line struct {
+	Time        time.Time
+	Msg, Detail string
+}
+
+// lines are those after the first bytes of the log.
+func (r *trial) lines(known int) (all []line) {
+	for text := range strings.Lines(r.p.Text()[known:]) {
+		var l line
+		if json.Unmarshal([]byte(text), &l) == nil {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func firstLine(all []line, is func(line) bool) time.Time {
+	for _, l := range all {
+		if is(l) {
+			return l.Time
+		}
+	}
+	return time.Time{}
+}
+
+func lastLine(all []line, is func(line) bool) (last time.Time) {
+	for _, l := range all {
+		if is(l) {
+			last = l.Time
+		}
+	}
+	return last
+}
+
+// restarts are how often the PgBouncer of each pod that is there ended and nobody had ended it, less those that are known.
+func (r *trial) restarts(known map[types.UID]int) map[types.UID]int {
+	return now(r.watch, func() map[types.UID]int {
+		all := map[types.UID]int{}
+		for _, pod := range r.pods() {
+			for _, c := range pod.Status.ContainerStatuses {
+				all[pod.UID] += int(c.RestartCount)
+			}
+			all[pod.UID] -= known[pod.UID]
+		}
+		return all
+	})
+}
+
+// hung are the PgBouncers whose console does not answer in five seconds.
+func (r *trial) hung() (n int) {
+	var addresses []string
+	for _, pod := range now(r.watch, r.pods) {
+		if isReady(pod) {
+			addresses = append(addresses, pod.Status.PodIP)
+		}
+	}
+	for _, address := range addresses {
+		if !r.answers(address) {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *trial) answers(address string) bool {
+	config, err := pgconn.ParseConfig(dsn(net.JoinHostPort(address, "6432")))
+	check(r.t, err)
+	config.Database, config.ConnectTimeout = "pgbouncer", 5*time.Second
+	conn, err := pgconn.ConnectConfig(r.t.Context(), config)
+	if err != nil {
+		return errors.As(err, new(*pgconn.PgError)) // it answers, where nobody is an administrator
+	}
+	return conn.Close(r.t.Context()) == nil
+}
