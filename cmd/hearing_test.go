@@ -92,6 +92,23 @@ func TestWithoutKubernetesTheCommitGoesOutAloneAfterAWhile(t *testing.T) {
 	})
 }
 
+// TestStatusSaysWhenAPauseIsNotKnown: Kubernetes cannot be seen, or what people said there may not be read.
+func TestStatusSaysWhenAPauseIsNotKnown(t *testing.T) {
+	b := newBench(t, benchState())
+	if text := textOf(t, b.surveyed()); strings.Contains(text, "  paused") {
+		t.Errorf("got %s", text)
+	}
+	wantWords(t, textOf(t, surveyOf(t.Context(), b.site, b.world(), leaseView{}, errNoKube)), "  paused    not known: Kubernetes cannot be seen")
+	d := storyDeclaration(t, "  publish:", "  failover: {patchServices: false}\n  publish:")
+	alone := b.surveyed()
+	alone.site.declared, alone.sight = &d, nil
+	wantIs(t, "through Git alone", alone.view().PauseUnknown, "")
+	b.refuse("get", "configmaps")
+	v := b.surveyed()
+	v.sight = &live.Sight{Names: b.names, ControlErr: errNoKube}
+	wantWords(t, textOf(t, v), "  paused    not known: the control ConfigMap cannot be read")
+}
+
 // TestTheFirstCommitDoesNotWaitWhereKubernetesIsSeenOrNotMeant: nor does it for a cluster that is kept through Git alone.
 func TestTheFirstCommitDoesNotWaitWhereKubernetesIsSeenOrNotMeant(t *testing.T) {
 	for name, side := range map[string]func() ahead{

@@ -31,6 +31,9 @@ func writeStatus(w io.Writer, s statusView, now time.Time) error {
 	if e := s.Eviction; e != nil && len(e.From) > 0 {
 		rows = append(rows, []string{"  clients", clientsText(*e, now)})
 	}
+	if s.PauseUnknown != "" {
+		rows = append(rows, []string{"  paused", "not known: " + s.PauseUnknown})
+	}
 	rows = append(rows, []string{"  holder", s.Holder.text(now)})
 	if err := table(w, rows); err != nil {
 		return err

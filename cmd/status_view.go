@@ -16,21 +16,23 @@ import (
 
 // statusView is one cluster for machines. Each column says for itself what could not be reached.
 type statusView struct {
-	Cluster    string           `json:"cluster"`
-	Namespace  string           `json:"namespace"`
-	InOrder    bool             `json:"inOrder"`
-	Declared   declaredView     `json:"declared"`
-	Observed   observedView     `json:"observed"`
-	Decided    decidedView      `json:"decided"`
-	Live       liveView         `json:"live"`
-	States     []stateView      `json:"states"`
-	Ahead      *aheadView       `json:"ahead,omitempty"`
-	Order      *live.Order      `json:"order,omitempty"`
-	Pause      *live.Pause      `json:"pause,omitempty"`
-	Eviction   *live.Eviction   `json:"eviction,omitempty"`
-	Holder     holderView       `json:"holder"`
-	Conditions []live.Condition `json:"conditions,omitempty"`
-	BreakGlass []string         `json:"breakGlass,omitempty"`
+	Cluster   string       `json:"cluster"`
+	Namespace string       `json:"namespace"`
+	InOrder   bool         `json:"inOrder"`
+	Declared  declaredView `json:"declared"`
+	Observed  observedView `json:"observed"`
+	Decided   decidedView  `json:"decided"`
+	Live      liveView     `json:"live"`
+	States    []stateView  `json:"states"`
+	Ahead     *aheadView   `json:"ahead,omitempty"`
+	Order     *live.Order  `json:"order,omitempty"`
+	Pause     *live.Pause  `json:"pause,omitempty"`
+	// PauseUnknown is why it is not known whether somebody paused the cluster in Kubernetes, "" when it is.
+	PauseUnknown string           `json:"pauseUnknown,omitempty"`
+	Eviction     *live.Eviction   `json:"eviction,omitempty"`
+	Holder       holderView       `json:"holder"`
+	Conditions   []live.Condition `json:"conditions,omitempty"`
+	BreakGlass   []string         `json:"breakGlass,omitempty"`
 }
 
 // declaredView is what Git says.
@@ -114,6 +116,7 @@ func (v *survey) view() statusView {
 	if s.Order != nil && !v.now.Before(s.Order.Until) {
 		s.Order = nil
 	}
+	s.PauseUnknown = v.pauseUnknown()
 	s.InOrder = v.inOrder(s)
 	return s
 }
@@ -126,6 +129,19 @@ func (v *survey) inOrder(s statusView) bool {
 	led := (s.Holder.Identity == "" || s.Holder.Alive) && !s.Holder.Neglects
 	held := v.decided != nil && (v.decided.Action == plan.Hold || slices.ContainsFunc(v.decided.Reasons, plan.Reason.NeedsPerson))
 	return quiet && reached && trusted && led && !held && !slices.ContainsFunc(s.States, func(st stateView) bool { return st.Reached == reachedNo })
+}
+
+// pauseUnknown is "" too where nobody hears what is said in Kubernetes.
+func (v *survey) pauseUnknown() string {
+	switch {
+	case v.site.declared != nil && !v.site.declared.PatchesServices():
+		return ""
+	case v.sight == nil:
+		return "Kubernetes cannot be seen"
+	case v.sight.ControlErr != nil && v.sight.Control.Pause == nil:
+		return "the control ConfigMap cannot be read"
+	}
+	return ""
 }
 
 func (v *survey) declaredView() declaredView {
