@@ -35,6 +35,31 @@ func (f *figure) at(share float64) time.Duration {
 // missed reports whether there is a target, and it is not met.
 func (f *figure) missed() bool { return f.target > 0 && (len(f.values) == 0 || f.at(0.99) >= f.target) }
 
+// measured is how many values a figure takes before its 99th of a hundred says anything.
+const measured = 20
+
+// Bounds of a figure that is wrong by its kind, and not by a slow machine.
+const (
+	wrongBy    = 10          // times the target, for half of all values
+	wrongOrder = time.Second // that something came before its cause
+)
+
+// fault is what is wrong with a figure, "" when nothing is. A smoke runs on a machine that does other things meanwhile, so of few values only
+// what no load explains counts: that there are none, that half of them are far off the target, or that a time was never taken.
+func (f *figure) fault() string {
+	switch {
+	case len(f.values) == 0:
+		return "was never measured"
+	case slices.Min(f.values) < -wrongOrder:
+		return fmt.Sprintf("is %v: it ends before it begins", slices.Min(f.values))
+	case len(f.values) >= measured && f.missed():
+		return fmt.Sprintf("misses its target of %s: p99 %s", f.target, short(f.at(0.99)))
+	case f.target > 0 && f.at(0.5) >= wrongBy*f.target:
+		return fmt.Sprintf("is %s in the middle, more than %d times its target of %s", short(f.at(0.5)), wrongBy, f.target)
+	}
+	return ""
+}
+
 // row is a row of the README's table.
 func (f *figure) row() string {
 	text := fmt.Sprintf("| %s | p50 %s, p99 %s, max %s | %d |", f.what, short(f.at(0.5)), short(f.at(0.99)), short(f.at(1)), len(f.values))
@@ -67,7 +92,7 @@ type report struct {
 	began   time.Time
 	machine string
 	rows    []string
-	missed  []string
+	faults  []string
 }
 
 func newReport() *report { return &report{began: time.Now(), machine: machine()} }
@@ -75,8 +100,8 @@ func newReport() *report { return &report{began: time.Now(), machine: machine()}
 func (r *report) add(figures ...*figure) {
 	for _, f := range figures {
 		r.rows = append(r.rows, f.row())
-		if f.missed() {
-			r.missed = append(r.missed, f.what)
+		if fault := f.fault(); fault != "" {
+			r.faults = append(r.faults, f.what+": "+fault)
 		}
 	}
 }

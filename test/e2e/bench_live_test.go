@@ -36,11 +36,42 @@ func TestBenchLive(t *testing.T) {
 	t.Run("argo", func(t *testing.T) { benchReverts(t, r, n) })
 	t.Run("lease", func(t *testing.T) { benchTakeovers(t, r, n) })
 	r.write(os.Stdout)
-	if n == smokeRounds { // on a machine that does other things meanwhile
-		return
+	for _, fault := range r.faults {
+		t.Error(fault)
 	}
-	for _, what := range r.missed {
-		t.Errorf("%s misses its target", what)
+}
+
+// TestBenchFaults: what a measurement and a smoke take for wrong.
+func TestBenchFaults(t *testing.T) {
+	t.Parallel()
+	const target = 50 * time.Millisecond
+	for name, c := range map[string]struct {
+		n           int
+		most, worst time.Duration
+		target      time.Duration
+		want        string
+	}{
+		"a measurement that meets it":          {20, 20 * time.Millisecond, 49 * time.Millisecond, target, ""},
+		"one that misses it once":              {20, 20 * time.Millisecond, 50 * time.Millisecond, target, "misses its target of 50ms: p99 50 ms"},
+		"one without a target":                 {20, time.Hour, time.Hour, 0, ""},
+		"a smoke that misses it":               {3, 60 * time.Millisecond, time.Minute, target, ""},
+		"a smoke that is wrong by its kind":    {3, 500 * time.Millisecond, 500 * time.Millisecond, target, "is 500 ms in the middle, more than 10 times its target of 50ms"},
+		"a time that was never taken":          {3, 20 * time.Millisecond, -time.Hour, target, "is -1h0m0s: it ends before it begins"},
+		"the same without a target":            {3, 20 * time.Millisecond, -time.Hour, 0, "is -1h0m0s: it ends before it begins"},
+		"two clocks' readings that are near":   {3, 20 * time.Millisecond, -time.Millisecond, target, ""},
+		"nothing":                              {0, 0, 0, target, "was never measured"},
+		"nothing, and it would have no target": {0, 0, 0, 0, "was never measured"},
+	} {
+		f := figure{target: c.target}
+		for range c.n - 1 {
+			f.add(c.most)
+		}
+		if c.n > 0 {
+			f.add(c.worst)
+		}
+		if got := f.fault(); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }
 
