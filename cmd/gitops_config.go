@@ -19,6 +19,7 @@ type GitopsConfigCmd struct {
 	Argocd         bool   `required:"" xor:"tool" help:"For Argo CD: the part of the Application, and the rights."`
 	Flux           bool   `required:"" xor:"tool" help:"For Flux: the fields of the Kustomization, and the rights."`
 	ServiceAccount string `default:"poolwright/poolwright" placeholder:"NS/NAME" help:"Who poolwright is in Kubernetes."`
+	Lease          string `default:"poolwright" placeholder:"NAME" help:"The Lease of the run that keeps this cluster."`
 }
 
 // Help is shown by --help.
@@ -34,10 +35,14 @@ func (c GitopsConfigCmd) Run(ctx context.Context, std *Stdio) error {
 	if !ok || !dnsLabel.MatchString(namespace) || !dnsName.MatchString(name) {
 		return exitf(ExitUsage, "", "reading the command line: --service-account %q is not NAMESPACE/NAME", c.ServiceAccount)
 	}
+	if !dnsName.MatchString(c.Lease) {
+		return exitf(ExitUsage, "", "reading the command line: --lease %q is no name of an object", c.Lease)
+	}
 	v, err := c.view(ctx)
 	if err != nil {
 		return err
 	}
+	v.Lease = c.Lease
 	v.AccountNamespace, v.Account = namespace, name
 	text := fluxText + rightsText + fluxNudge
 	if c.Argocd {
@@ -110,6 +115,9 @@ func (c GitopsConfigCmd) words(address ...string) []string {
 	if c.ServiceAccount != "poolwright/poolwright" {
 		words = append(words, "--service-account", c.ServiceAccount)
 	}
+	if c.Lease != leaseName {
+		words = append(words, "--lease", c.Lease)
+	}
 	return words
 }
 
@@ -148,7 +156,7 @@ func viewOfNames(n live.Names) gitopsView {
 	return v
 }
 
-// leaseName is the Lease that replicas of poolwright share.
+// leaseName is the Lease that replicas of poolwright share by default.
 const leaseName = "poolwright"
 
 func (v gitopsView) write(w io.Writer, text string) error {

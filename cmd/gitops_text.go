@@ -138,7 +138,7 @@ subjects:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
-  name: poolwright-lease
+  name: {{q (print .Lease "-lease")}}
   namespace: {{q .AccountNamespace}}
 rules:
   - apiGroups: [coordination.k8s.io]
@@ -152,12 +152,12 @@ rules:
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
-  name: poolwright-lease
+  name: {{q (print .Lease "-lease")}}
   namespace: {{q .AccountNamespace}}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: poolwright-lease
+  name: {{q (print .Lease "-lease")}}
 subjects:
   - kind: ServiceAccount
     name: {{q .Account}}
