@@ -45,7 +45,7 @@ func (c DoctorCmd) Run(ctx context.Context, std *Stdio) error {
 	if err != nil {
 		return err
 	}
-	found := s.examine(ctx, c.leaseOf(k))
+	found := s.examine(ctx, theWorld(ctx), c.leaseOf(k))
 	v := doctorView{Cluster: s.names.Cluster, Namespace: s.names.Namespace, Findings: found}
 	if err := c.write(std.Out, v, func(w io.Writer) error { return writeFindings(w, found) }); err != nil {
 		return err
@@ -101,6 +101,7 @@ func writeFindings(w io.Writer, found []finding) error {
 // exam is a cluster under examination.
 type exam struct {
 	site
+	world outside
 	lease leaseView
 	sight live.Sight
 	// state is what is applied, the zero State when that cannot be read.
@@ -109,11 +110,11 @@ type exam struct {
 }
 
 // examine makes every check.
-func (s site) examine(ctx context.Context, lease leaseView) []finding {
-	e := &exam{site: s, lease: lease}
+func (s site) examine(ctx context.Context, world outside, lease leaseView) []finding {
+	e := &exam{site: s, world: world, lease: lease}
 	e.sight = live.Sight{Names: s.names, Services: map[live.Role]*corev1.Service{}}
 	for _, check := range []func(context.Context){
-		e.services, e.topology, e.control, e.pods, e.owner, e.keys, e.receipts, e.leftovers, e.rights, e.dryRun, e.holder,
+		e.services, e.topology, e.control, e.pods, e.owner, e.keys, e.receipts, e.leftovers, e.rights, e.dryRun, e.holder, e.consoles, e.proofs,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, siteTimeout)
 		check(bounded)

@@ -107,7 +107,7 @@ func (p *patient) examined() string {
 		return true, svc, err
 	})
 	p.api.ClearActions()
-	found := p.examine(p.t.Context(), leaseView{"poolwright", "poolwright"})
+	found := p.examine(p.t.Context(), p.world(), leaseView{"poolwright", "poolwright"})
 	for _, w := range p.writes() {
 		if w != "patch services story-writer" {
 			p.t.Errorf("got %q, want nothing written but the dry run", w)

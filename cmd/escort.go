@@ -118,8 +118,14 @@ func proofAddress(declared string, svc *corev1.Service, port int) string {
 	return net.JoinHostPort(svc.Spec.ClusterIP, strconv.Itoa(port))
 }
 
+// opener opens the admin console at host:port; asker asks what a proof is about there.
+type (
+	opener = func(ctx context.Context, address string) (evict.Console, error)
+	asker  = func(ctx context.Context, access pooler.Access, address string) pooler.Proof
+)
+
 // console opens admin consoles.
-func (o outside) console(c clusters.Console) func(context.Context, string) (evict.Console, error) {
+func (o outside) console(c clusters.Console) opener {
 	config := o.pooler(c.PoolerLogin, func(_, password string) (string, string, error) { return c.User, password, nil })
 	return func(ctx context.Context, address string) (evict.Console, error) {
 		console, err := pooler.Open(ctx, address, config)
@@ -131,7 +137,7 @@ func (o outside) console(c clusters.Console) func(context.Context, string) (evic
 }
 
 // asker asks the questions of a proof.
-func (o outside) asker(cluster string, p clusters.Proof) func(context.Context, pooler.Access, string) pooler.Proof {
+func (o outside) asker(cluster string, p clusters.Proof) asker {
 	config := o.pooler(p.PoolerLogin, func(user, password string) (string, string, error) {
 		if user == "" {
 			return "", "", fmt.Errorf("reading the user of failover.proof: there is none")

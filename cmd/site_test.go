@@ -95,7 +95,7 @@ func TestAMissingWriterServiceIsSaidByEveryVerb(t *testing.T) {
 	p.gone(live.Writer)
 	p.found()
 	var out bytes.Buffer
-	if err := writeFindings(&out, p.examine(t.Context(), leaseView{"poolwright", "poolwright"})); err != nil {
+	if err := writeFindings(&out, p.examine(t.Context(), p.world(), leaseView{"poolwright", "poolwright"})); err != nil {
 		t.Fatal(err)
 	}
 	wantWords(t, out.String(), "fail  service    service db/story-writer does not exist", "warn  dry-run    no override was tried: there is no Writer Service")
