@@ -3,6 +3,7 @@ package failover
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -106,12 +107,9 @@ func Cells() (all []Cell) {
 	add := func(change func(*Cell)) {
 		c := base
 		change(&c)
-		for _, have := range all {
-			if have == c {
-				return
-			}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
 		}
-		all = append(all, c)
 	}
 	for _, version := range versions {
 		for _, driver := range []Driver{Pgx, Psql, Node} {

@@ -52,14 +52,14 @@ func (w *crowd) start() {
 	w.end()
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	switch {
-	case w.cell.Driver == Node:
+	switch w.cell.Driver {
+	case Node:
 		all.Go(func() { w.node(ctx) })
-	case w.cell.Driver == Psql:
+	case Psql:
 		for i, d := range w.diaries {
 			all.Go(func() { w.psql(ctx, i, d) })
 		}
-	default:
+	case Pgx:
 		w.pgx(ctx, &all)
 	}
 	w.stop = func() { cancel(); all.Wait() }

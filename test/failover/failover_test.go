@@ -58,8 +58,8 @@ func measure(t *testing.T, number int, c Cell, files Files) {
 	for i := len(have) + 1; i <= want; i++ {
 		round, clients := r.round(i)
 		check(t, files.Append(round, clients))
-		t.Logf("round %d, %s to %s: first back %s, all %s, %d of %d stuck, %d errors, at most %d each, reads' gap %s, %d restarts, %d hung", i, round.From, round.To,
-			said(round.First), said(round.All), round.Stuck, round.Clients, round.Errors, round.MostErrors, short(round.ReadsGap), round.Restarts, round.Hung)
+		t.Logf("round %d, %s to %s: first back %s, all %s, %d of %d stuck, %d errors, at most %d each, reads' gap %s (%s), %d restarts, %d hung, %d refusing", i, round.From, round.To,
+			said(round.First), said(round.All), round.Stuck, round.Clients, round.Errors, round.MostErrors, short(round.ReadsGap), round.ReadsTold, round.Restarts, round.Hung, round.Refusing)
 	}
 }
 

@@ -69,11 +69,16 @@ func (d *Diary) Clear() {
 	d.all = nil
 }
 
-// Done is the first time from after on at which a statement was carried out on a server, any when it is "".
-func (d *Diary) Done(server string, after time.Time) time.Time {
+// stretches are all of them, oldest first.
+func (d *Diary) stretches() []stretch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, s := range d.all {
+	return slices.Clone(d.all)
+}
+
+// Done is the first time from after on at which a statement was carried out on a server, any when it is "".
+func (d *Diary) Done(server string, after time.Time) time.Time {
+	for _, s := range d.stretches() {
 		if s.outcome.isError() || server != "" && s.outcome != Done(server) || s.last.Before(after) {
 			continue
 		}
@@ -88,9 +93,7 @@ func (d *Diary) Done(server string, after time.Time) time.Time {
 // LastElsewhere is the last time before the first statement on a server after zero that one was carried out on another server.
 func (d *Diary) LastElsewhere(server string, zero time.Time) (last time.Time) {
 	until := d.Done(server, zero)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range d.all {
+	for _, s := range d.stretches() {
 		if !s.outcome.isError() && s.outcome != Done(server) && (until.IsZero() || s.last.Before(until)) {
 			last = s.last
 		}
@@ -98,15 +101,15 @@ func (d *Diary) LastElsewhere(server string, zero time.Time) (last time.Time) {
 	return last
 }
 
-// Errors are how many there were, and their codes.
-func (d *Diary) Errors() (n int, codes string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// Errors are how many there were in diaries, and their codes.
+func Errors(all ...*Diary) (n int, codes string) {
 	counts := map[Outcome]int{}
-	for _, s := range d.all {
-		if s.outcome.isError() {
-			n += s.n
-			counts[s.outcome] += s.n
+	for _, d := range all {
+		for _, s := range d.stretches() {
+			if s.outcome.isError() {
+				n += s.n
+				counts[s.outcome] += s.n
+			}
 		}
 	}
 	var parts []string
@@ -120,13 +123,11 @@ func (d *Diary) Errors() (n int, codes string) {
 func LongestGap(all []*Diary, from, to time.Time) (longest time.Duration) {
 	var good []stretch
 	for _, d := range all {
-		d.mu.Lock()
-		for _, s := range d.all {
+		for _, s := range d.stretches() {
 			if !s.outcome.isError() {
 				good = append(good, s)
 			}
 		}
-		d.mu.Unlock()
 	}
 	slices.SortFunc(good, func(a, b stretch) int { return cmp.Compare(a.first.UnixNano(), b.first.UnixNano()) })
 	reached := from

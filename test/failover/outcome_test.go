@@ -43,7 +43,7 @@ func TestDiaryTellsWhereAStatementWasDone(t *testing.T) {
 			if diff := cmp.Diff(tt.last, At(zero, d.LastElsewhere("b", zero))); diff != "" {
 				t.Errorf("last on another (-want +got):\n%s", diff)
 			}
-			if _, codes := d.Errors(); codes != tt.errors {
+			if _, codes := Errors(&d); codes != tt.errors {
 				t.Errorf("errors are %q, want %q", codes, tt.errors)
 			}
 		})
@@ -55,7 +55,7 @@ func TestADiaryForgets(t *testing.T) {
 	d.Note(Done("a"), time.Unix(1000, 0))
 	d.Note("25006", time.Unix(1000, 0))
 	d.Clear()
-	if n, _ := d.Errors(); n != 0 || !d.Done("a", time.Time{}).IsZero() {
+	if n, _ := Errors(&d); n != 0 || !d.Done("a", time.Time{}).IsZero() {
 		t.Error("it knows what was before Clear")
 	}
 }

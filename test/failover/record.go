@@ -44,7 +44,9 @@ type Round struct {
 	Clients, Stuck          int
 	Errors, MostErrors      int
 	ReadsGap                float64 // longest time in which no read came through the Reader Service, in ms
-	Restarts, Hung          int     // of PgBouncers
+	ReadsTold               string  // what readers were told meanwhile: "08P01×1 timeout×3"
+	// Restarts are PgBouncers that ended by themselves. At rest after the round Hung gave no answer, and Refusing gave one and served nobody.
+	Restarts, Hung, Refusing int
 }
 
 // Client is a row of a cell's clients.
@@ -105,9 +107,9 @@ func appendRows[T any](path string, rows []T) error {
 		_ = w.Write(header[T]()) // Error tells
 	}
 	for _, row := range rows {
-		v, cells := reflect.ValueOf(row), []string{}
-		for i := range v.NumField() {
-			cells = append(cells, text(v.Field(i)))
+		var cells []string
+		for _, v := range reflect.ValueOf(row).Fields() {
+			cells = append(cells, text(v))
 		}
 		_ = w.Write(cells)
 	}
@@ -116,9 +118,8 @@ func appendRows[T any](path string, rows []T) error {
 }
 
 func header[T any]() (names []string) {
-	t := reflect.TypeFor[T]()
-	for i := range t.NumField() {
-		names = append(names, t.Field(i).Name)
+	for field := range reflect.TypeFor[T]().Fields() {
+		names = append(names, field.Name)
 	}
 	return names
 }

@@ -3,6 +3,8 @@
 package failover
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -47,10 +49,11 @@ func (r *trial) round(number int) (Round, []Client) {
 	r.awaitRestAfter(p)
 	r.timeline(&all, p, begun, known)
 	all.ReadsGap = float64(LongestGap(r.readers, p.broken, time.Now()).Microseconds()) / 1000
+	_, all.ReadsTold = Errors(r.readers...)
 	for _, n := range r.restarts(restarts) {
 		all.Restarts += n
 	}
-	all.Hung = r.hung()
+	all.Hung, all.Refusing = r.ask()
 	return all, clients
 }
 
@@ -72,7 +75,7 @@ func (r *trial) clients(all *Round, p provoked) (rows []Client) {
 	var first, last time.Time
 	for i, d := range r.crowd.diaries {
 		done := d.Done(p.to, p.zero)
-		n, codes := d.Errors()
+		n, codes := Errors(d)
 		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, codes})
 		all.Errors, all.MostErrors = all.Errors+n, max(all.MostErrors, n)
 		switch {
@@ -191,29 +194,53 @@ func (r *trial) restarts(known map[types.UID]int) map[types.UID]int {
 	})
 }
 
-// hung are the PgBouncers whose console does not answer in five seconds.
-func (r *trial) hung() (n int) {
-	var addresses []string
+// ask wants an answer of the database through each pod.
+func (r *trial) ask() (hung, refusing int) {
+	var pods []*corev1.Pod
 	for _, pod := range now(r.watch, r.pods) {
 		if isReady(pod) {
-			addresses = append(addresses, pod.Status.PodIP)
+			pods = append(pods, pod)
 		}
 	}
-	for _, address := range addresses {
-		if !r.answers(address) {
-			n++
+	answers := make(chan error)
+	for _, pod := range pods {
+		go func() { answers <- r.askAgain(net.JoinHostPort(pod.Status.PodIP, "6432")) }()
+	}
+	for range pods {
+		switch err := <-answers; {
+		case errors.As(err, new(*pgconn.PgError)):
+			refusing++
+		case err != nil:
+			hung++
 		}
 	}
-	return n
+	return hung, refusing
 }
 
-func (r *trial) answers(address string) bool {
-	config, err := pgconn.ParseConfig(dsn(net.JoinHostPort(address, "6432")))
-	check(r.t, err)
-	config.Database, config.ConnectTimeout = "pgbouncer", 5*time.Second
-	conn, err := pgconn.ConnectConfig(r.t.Context(), config)
-	if err != nil {
-		return errors.As(err, new(*pgconn.PgError)) // it answers, where nobody is an administrator
+// askAgain asks a PgBouncer for five seconds until it answers well, and returns the last answer that was bad.
+func (r *trial) askAgain(address string) error {
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Second)
+	defer cancel()
+	var last error
+	for {
+		err := askOnce(ctx, address)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return cmp.Or(last, err)
+		}
+		last = err
+		wait(ctx, 100*time.Millisecond)
 	}
-	return conn.Close(r.t.Context()) == nil
+}
+
+func askOnce(ctx context.Context, address string) error {
+	conn, err := pgconn.Connect(ctx, dsn(address))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	_, err = conn.Exec(ctx, "SELECT 1").ReadAll()
+	return err
 }

@@ -102,7 +102,8 @@ func (r *trial) begin() {
 	}
 	rights, nudge, _ := strings.Cut(printed, "\n# ---\n")
 	r.grant(r.t, rights)
-	r.grant(r.t, strings.ReplaceAll("\n"+nudge, "\n# ", "\n")) // it may ask Flux to look
+	// It may ask Flux to look, whose objects are in the cell's namespace.
+	r.grant(r.t, strings.ReplaceAll(strings.ReplaceAll("\n"+nudge, "\n# ", "\n"), "namespace: flux-system", "namespace: "+r.ns))
 	r.p = driver.Start(r.t, "run", "-f", file, "--kubeconfig", r.kubeconfig(r.t, r.ns), "--log-format", "json")
 	r.git.AwaitSubject(2, "first tree, writer a")
 	r.git.After(func() { now(r.watch, func() any { r.pushed = append(r.pushed, time.Now()); return nil }) })
