@@ -252,7 +252,7 @@ func (b *liveBench) order(c PatchCmd) (out, errs string, err error) {
 
 // pause and resume run those verbs.
 func (b *liveBench) pause(ctx context.Context, out io.Writer, reason string, now time.Time) error {
-	v, err := b.site.paused(ctx, io.Discard, reason, now)
+	v, err := b.paused(ctx, io.Discard, reason, now)
 	if err != nil {
 		return err
 	}

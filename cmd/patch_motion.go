@@ -61,14 +61,13 @@ func (s site) movable(sight live.Sight) error {
 	if s.names.Services[live.Writer] == "" {
 		return exitf(ExitRefused, "", "moving the Services of %s: it has no writer: it is a global secondary, and has a Reader Service only", s.names.Cluster)
 	}
-	if _, err := s.service(sight, live.Writer); err != nil {
+	if err := s.unusable(sight, live.Writer); err != nil {
 		return err
 	}
-	if sight.Services[live.Reader] == nil {
+	if r := sight.Services[live.Reader]; r == nil || r.DeletionTimestamp != nil {
 		return nil
 	}
-	_, err := s.service(sight, live.Reader)
-	return err
+	return s.unusable(sight, live.Reader)
 }
 
 // decide is the plan for the order, as a poolwright that runs will make it: the same selectors and the same epoch.

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -29,11 +30,7 @@ func TestAnOrderForTheDeclaredWriterMovesWhatDrifted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, benchState())
 			for role, keys := range c.drift {
-				b.edit(role, func(svc *corev1.Service) {
-					for key, value := range keys {
-						svc.Spec.Selector[key] = value
-					}
-				})
+				b.edit(role, func(svc *corev1.Service) { maps.Copy(svc.Spec.Selector, keys) })
 			}
 			out, _, err := b.order(to("a"))
 			if err != nil {

@@ -186,18 +186,18 @@ func (s site) look(ctx context.Context) (live.Sight, error) {
 	return sight, nil
 }
 
-// service is a role's Service, which has to be there and ours.
-func (s site) service(sight live.Sight, role live.Role) (*corev1.Service, error) {
+// unusable is the error about a role's Service that does not exist, or is not ours.
+func (s site) unusable(sight live.Sight, role live.Role) error {
 	name := s.names.Services[role]
 	service := sight.Services[role]
 	switch {
 	case service == nil || service.DeletionTimestamp != nil:
-		return nil, exitf(ExitRefused, "apply the cluster's directory from Git first", "reading service %s/%s: it does not exist", s.names.Namespace, name)
+		return exitf(ExitRefused, "apply the cluster's directory from Git first", "reading service %s/%s: it does not exist", s.names.Namespace, name)
 	case !isOurs(service, s.names.Cluster):
-		return nil, exitf(ExitRefused, "", "reading service %s/%s: it has no label %s=%s, so it is somebody else's and is not touched",
+		return exitf(ExitRefused, "", "reading service %s/%s: it has no label %s=%s, so it is somebody else's and is not touched",
 			s.names.Namespace, name, render.LabelCluster, render.LabelValue(s.names.Cluster))
 	}
-	return service, nil
+	return nil
 }
 
 // isOurs reports whether an object belongs to the cluster.
