@@ -59,6 +59,7 @@ failover-build: export CGO_ENABLED := 0
 failover-build: bed-build
 	$(GO) vet -tags e2e ./test/failover
 	$(GO) test -c -tags e2e -ldflags '-s -w' -o bin/failover.test ./test/failover
+	gcc -O2 -Wall -Wextra -pthread -o bin/failover-libpq test/failover/libpq/client.c -l:libpq.so.5
 
 e2e-build: export CGO_ENABLED := 0
 e2e-build: bed-build

@@ -36,9 +36,9 @@ type Driver string
 
 // The drivers.
 const (
-	Pgx  Driver = "pgx"  // Go, a pgxpool of as many connections
-	Psql Driver = "psql" // libpq, a process for each connection
-	Node Driver = "node" // node-postgres, a pool of as many connections
+	Pgx   Driver = "pgx"   // Go, a pgxpool of as many connections
+	Libpq Driver = "libpq" // C, a thread for each connection
+	Node  Driver = "node"  // node-postgres, a pool of as many connections
 )
 
 // Style is how an application uses its connections.
@@ -112,7 +112,7 @@ func Cells() (all []Cell) {
 		}
 	}
 	for _, version := range versions {
-		for _, driver := range []Driver{Pgx, Psql, Node} {
+		for _, driver := range []Driver{Pgx, Libpq, Node} {
 			for _, n := range []int{20, 200} {
 				add(func(c *Cell) { c.Version, c.Driver, c.Clients = version, driver, n })
 			}

@@ -26,8 +26,10 @@ type crowd struct {
 	stop func()
 }
 
-// write is the statement of every application. $1 is its number.
-const write = "INSERT INTO written VALUES (%s, clock_timestamp()) RETURNING current_setting('cluster_name')"
+// statement is that of application i, here and in the programs.
+func statement(i int) string {
+	return fmt.Sprintf("INSERT INTO written VALUES (%d, clock_timestamp()) RETURNING current_setting('cluster_name')", i)
+}
 
 // dsn connects to a Service. Two seconds are for a connection, none for a statement.
 func dsn(address string) string {
@@ -52,14 +54,9 @@ func (w *crowd) start() {
 	w.end()
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	switch w.cell.Driver {
-	case Node:
-		all.Go(func() { w.node(ctx) })
-	case Psql:
-		for i, d := range w.diaries {
-			all.Go(func() { w.psql(ctx, i, d) })
-		}
-	case Pgx:
+	if program := programs[w.cell.Driver]; program != nil {
+		all.Go(func() { w.process(ctx, program) })
+	} else {
 		w.pgx(ctx, &all)
 	}
 	w.stop = func() { cancel(); all.Wait() }
@@ -141,5 +138,3 @@ func read(ctx context.Context, config *pgx.ConnConfig, d *Diary) {
 		wait(ctx, 10*time.Millisecond)
 	}
 }
-
-func statement(i int) string { return fmt.Sprintf(write, fmt.Sprint(i)) }

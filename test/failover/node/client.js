@@ -30,15 +30,18 @@ function flush() {
 const codeOf = (err) => (err.severity ? err.code : 'connection') // only a server's error has a severity
 const wait = () => new Promise((done) => setTimeout(done, pause))
 
+// ended are the connections that the server has ended.
+const ended = new WeakSet()
+pool.on('connect', (client) => {
+  client.on('end', () => ended.add(client))
+  client.on('error', () => ended.add(client)) // and without a listener it would end this process
+})
+
 // hold writes on one connection until an error, and gives it back or away.
 async function hold(i) {
   let client
-  let ended = false
-  const end = () => { ended = true }
   try {
     client = await pool.connect()
-    client.on('end', end)
-    client.on('error', end)
     for (;;) {
       const { rows } = await client.query("INSERT INTO written VALUES ($1::int, clock_timestamp()) RETURNING current_setting('cluster_name') AS server", [i])
       say(i, '=' + rows[0].server)
@@ -46,12 +49,7 @@ async function hold(i) {
     }
   } catch (err) {
     say(i, codeOf(err))
-    ended = ended || err.severity === 'FATAL'
-  }
-  if (client) {
-    client.release(ended) // one that is well goes back to the pool, which hears its errors from then on
-    client.off('end', end)
-    client.off('error', end)
+    if (client) client.release(ended.has(client) || err.severity === 'FATAL') // one that is well goes back to the pool
   }
   await wait()
 }
