@@ -62,7 +62,7 @@ func (r *release) run(ctx context.Context, force bool, now time.Time) error {
 		return err
 	}
 	r.after = r.before
-	if r.before.Control.Order == nil && len(live.HandBack(r.before)) == 0 {
+	if r.idle() {
 		r.done = true
 		return nil
 	}
@@ -82,11 +82,14 @@ func (r *release) run(ctx context.Context, force bool, now time.Time) error {
 	return r.contested()
 }
 
+// idle reports whether there was nothing to take back.
+func (r *release) idle() bool { return r.before.Control.Order == nil && len(live.HandBack(r.before)) == 0 }
+
 // takeBack writes the word: the order is gone, and every override up to now. Who may not write it can release all the same.
 func (r *release) takeBack(ctx context.Context, now time.Time) error {
-	w := word{live.KeyOrder: nil}
+	w, by := word{live.KeyOrder: nil}, r.caller(ctx, now)
 	if epoch := r.before.LastEpoch(); epoch > 0 {
-		w[live.KeyRelease] = live.Recall{Epoch: epoch, By: r.whoami(ctx), At: whole(now)}
+		w[live.KeyRelease] = live.Recall{Epoch: epoch, By: by.name, At: whole(by.now)}
 	}
 	bounded, cancel := context.WithTimeout(ctx, siteTimeout)
 	defer cancel()
@@ -138,13 +141,19 @@ func (r *release) again() bool {
 	return record != nil && record.Epoch > r.before.LastEpoch()
 }
 
-// contested is the error about a release that did not last, nil when it did. To move the Services to somebody else, because
-// the databases say so now that the order is gone, is no contest.
+// isContested reports whether the release did not last. To move the Services to somebody else, because the databases
+// say so now that the order is gone, is no contest.
+func (r *release) isContested() bool {
+	before := r.before.Record()
+	return r.again() && before != nil && r.after.Record().To == before.To
+}
+
+// contested is the error about it, nil when there is none.
 func (r *release) contested() error {
-	record := r.after.Record()
-	if !r.again() || r.before.Record() == nil || record.To != r.before.Record().To {
+	if !r.isContested() {
 		return nil
 	}
+	record := r.after.Record()
 	return exitf(ExitRefused, r.command("pause", "--reason", "release"), "releasing the Services of %s: a poolwright that runs has moved them ahead of Git again, to %s (epoch %d): %s",
 		r.names.Cluster, record.To, record.Epoch, record.Reason)
 }

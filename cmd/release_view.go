@@ -71,9 +71,12 @@ func (r *release) text(w io.Writer) error {
 		fmt.Fprintf(w, "%-11s %s\n", released[write.Kind], write.Name)
 	}
 	switch {
-	case v.Order == nil && len(live.HandBack(r.before)) == 0:
+	case r.idle():
 		fmt.Fprintf(w, "nothing of poolwright's is on the Services of %s: they are Git's\n", r.names.Cluster)
-	case !r.done || r.contested() != nil: // the error tells
+		if v.Behind == "" {
+			return nil
+		}
+	case !r.done || r.isContested(): // the error tells
 		return nil
 	case r.again():
 		record := r.after.Record()

@@ -66,9 +66,6 @@ func (s site) caller(ctx context.Context, now time.Time) caller {
 	return c
 }
 
-// whoami is the caller's name alone.
-func (s site) whoami(ctx context.Context) string { return s.caller(ctx, time.Time{}).name }
-
 // skewed is how far two clocks may be apart before people should know.
 const skewed = 30 * time.Second
 
