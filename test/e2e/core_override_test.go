@@ -20,7 +20,7 @@ func TestCore23OverrideAndHandBack(t *testing.T) {
 	c.failover("b")
 	c.awaitOverride("b")
 	c.git.AwaitSubject(2, "writer a → b (epoch 2)")
-	c.wantWrites("PATCH story-writer", "PATCH story-reader", "PATCH story-control", "POST configmaps")
+	c.wantWrites("PATCH story-writer", "PATCH story-reader", "POST configmaps")
 	for _, role := range []string{"writer", "reader"} {
 		q := c.gate.all(isPatchOf(role))[0]
 		var got []string
