@@ -34,11 +34,10 @@ func OutcomeOf(err error) Outcome {
 	return "connection"
 }
 
-// stretch is a row of the same outcomes without a pause.
+// stretch is an error, or a row of statements without a pause that one server has carried out.
 type stretch struct {
 	outcome     Outcome
 	first, last time.Time
-	n           int
 }
 
 // pause ends a stretch: what happens after it is a stretch of its own.
@@ -54,12 +53,11 @@ type Diary struct {
 func (d *Diary) Note(o Outcome, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n := len(d.all); n > 0 && d.all[n-1].outcome == o && at.Sub(d.all[n-1].last) < pause {
+	if n := len(d.all); n > 0 && !o.isError() && d.all[n-1].outcome == o && at.Sub(d.all[n-1].last) < pause {
 		d.all[n-1].last = at
-		d.all[n-1].n++
 		return
 	}
-	d.all = append(d.all, stretch{o, at, at, 1})
+	d.all = append(d.all, stretch{o, at, at})
 }
 
 // Clear forgets everything.
@@ -76,10 +74,12 @@ func (d *Diary) stretches() []stretch {
 	return slices.Clone(d.all)
 }
 
-// Done is the first time from after on at which a statement was carried out on a server, any when it is "".
+// Done is the first time from after on at which a statement was carried out on a server.
 func (d *Diary) Done(server string, after time.Time) time.Time {
-	for _, s := range d.stretches() {
-		if s.outcome.isError() || server != "" && s.outcome != Done(server) || s.last.Before(after) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.all {
+		if s.outcome != Done(server) || s.last.Before(after) {
 			continue
 		}
 		if s.first.Before(after) {
@@ -101,14 +101,14 @@ func (d *Diary) LastElsewhere(server string, zero time.Time) (last time.Time) {
 	return last
 }
 
-// Errors are how many there were in diaries, and their codes.
-func Errors(all ...*Diary) (n int, codes string) {
+// Errors are how many there were in diaries from a time on, and their codes.
+func Errors(from time.Time, all ...*Diary) (n int, codes string) {
 	counts := map[Outcome]int{}
 	for _, d := range all {
 		for _, s := range d.stretches() {
-			if s.outcome.isError() {
-				n += s.n
-				counts[s.outcome] += s.n
+			if s.outcome.isError() && !s.last.Before(from) {
+				n++
+				counts[s.outcome]++
 			}
 		}
 	}

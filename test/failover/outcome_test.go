@@ -43,10 +43,26 @@ func TestDiaryTellsWhereAStatementWasDone(t *testing.T) {
 			if diff := cmp.Diff(tt.last, At(zero, d.LastElsewhere("b", zero))); diff != "" {
 				t.Errorf("last on another (-want +got):\n%s", diff)
 			}
-			if _, codes := Errors(&d); codes != tt.errors {
+			if _, codes := Errors(time.Time{}, &d); codes != tt.errors {
 				t.Errorf("errors are %q, want %q", codes, tt.errors)
 			}
 		})
+	}
+}
+
+// TestErrorsCountFromATimeOn: those of the time without a writer are nobody's fault.
+func TestErrorsCountFromATimeOn(t *testing.T) {
+	var a, b Diary
+	zero := time.Unix(1000, 0)
+	for _, ms := range []int{-20, -10, 0, 10} {
+		a.Note("08P01", zero.Add(time.Duration(ms)*time.Millisecond))
+	}
+	b.Note("25006", zero.Add(time.Second))
+	if n, codes := Errors(zero, &a, &b); n != 3 || codes != "08P01×2 25006×1" {
+		t.Errorf("from zero on there are %d errors, %s; want three", n, codes)
+	}
+	if n, _ := Errors(time.Time{}, &a, &b); n != 5 {
+		t.Errorf("there are %d errors in all, want five", n)
 	}
 }
 
@@ -55,7 +71,7 @@ func TestADiaryForgets(t *testing.T) {
 	d.Note(Done("a"), time.Unix(1000, 0))
 	d.Note("25006", time.Unix(1000, 0))
 	d.Clear()
-	if n, _ := Errors(&d); n != 0 || !d.Done("a", time.Time{}).IsZero() {
+	if n, _ := Errors(time.Time{}, &d); n != 0 || !d.Done("a", time.Time{}).IsZero() {
 		t.Error("it knows what was before Clear")
 	}
 }

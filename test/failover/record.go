@@ -42,9 +42,11 @@ type Round struct {
 	First, All              Moment
 	Committed, Synced, Back Moment
 	Clients, Stuck          int
-	Errors, MostErrors      int
-	ReadsGap                float64 // longest time in which no read came through the Reader Service, in ms
-	ReadsTold               string  // what readers were told meanwhile: "08P01×1 timeout×3"
+	// Errors are those of all applications since the writer was taken away, Late those since the new writer answered; most of one.
+	Errors, MostErrors, Late, MostLate int
+	// ReadsGap is the longest time in which no read came through the Reader Service, in ms, ReadsTold what readers were told: "08P01×1 timeout×3".
+	ReadsGap  float64
+	ReadsTold string
 	// Restarts are PgBouncers that ended by themselves. At rest after the round Hung gave no answer, and Refusing gave one and served nobody.
 	Restarts, Hung, Refusing int
 }
@@ -54,7 +56,7 @@ type Client struct {
 	Round, Client int
 	LastOld       Moment // last good write on another server
 	FirstNew      Moment
-	Errors        int
+	Errors, Late  int
 	Codes         string // "08P01×1 25006×3"
 }
 
