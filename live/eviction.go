@@ -27,6 +27,9 @@ type Eviction struct {
 	// Restore are instances of an eviction before that was not over when the Service came back to them: what is
 	// disabled there may be poolwright's.
 	Restore []string `json:"restore,omitempty"`
+	// Databases are the names of all that may be disabled, sorted. PgBouncer hides a database of an entry * as soon as nobody uses it, with
+	// what it was told of it.
+	Databases []string `json:"databases,omitempty"`
 	// At is when this began, UTC.
 	At time.Time `json:"at"`
 	// Done is when nobody was left and everything was enabled again; zero while the entry is open.

@@ -23,7 +23,7 @@ func begin(old *live.Eviction, selected, target string, now time.Time) (next liv
 	}
 	next = live.Eviction{Version: 1, Number: old.Number + 1, To: selected, From: []string{old.To}, At: now}
 	if old.Open() {
-		next.From = append(next.From, old.From...)
+		next.From, next.Databases = append(next.From, old.From...), old.Databases
 		if slices.Contains(slices.Concat(old.From, old.Restore), selected) {
 			next.Restore = []string{selected}
 		}

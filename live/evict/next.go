@@ -19,7 +19,8 @@ const (
 
 // View is what is known of one pod.
 type View struct {
-	Version   pooler.Version
+	Version pooler.Version
+	// Databases that are listed, and those that are not and may be paused or disabled by us.
 	Databases []pooler.Database
 	Clients   []pooler.Client
 	// Kept are the databases that were paused or disabled when nothing of ours could be on this pod: a person's.
@@ -29,7 +30,9 @@ type View struct {
 	Disabled map[string]bool
 	// Killed is when a KILL was last sent, also before the connection was lost; Opened when the pod began to be opened.
 	Killed, Opened time.Time
-	// Reconnected is true when every database was told to reconnect.
+	// Refusing is since when a database is disabled by us; zero: none is.
+	Refusing time.Time
+	// Reconnected is true when every database was told to reconnect that had been used before the eviction was seen.
 	Reconnected bool
 	// Failing is since when the console fails; the rest is what was known before. Zero: it works.
 	Failing time.Time
@@ -48,6 +51,8 @@ type Moment struct {
 	Side  Side
 	Mode  Mode
 	Entry Entry
+	// Known are the databases that the entry names: the only ones that are disabled.
+	Known map[string]bool
 	// Repair is true when nobody is to be cut and all that is ours is to be put right: a person paused the cluster, this process
 	// ends, the instance is wanted as the writer again, or the mode is none.
 	Repair bool
@@ -104,7 +109,7 @@ func Next(v View, m Moment) Move {
 		move.Opening, move.Done = true, false
 		return move
 	}
-	return v.drain()
+	return v.drain(m)
 }
 
 // deletes reports whether the pod is to be deleted.
@@ -143,7 +148,7 @@ func (v View) mayOpen(m Moment) bool {
 	if !m.passed(m.Now) || !v.settled(m) {
 		return false
 	}
-	return v.isClear() || m.passed(m.Now.Add(-m.Within))
+	return v.isClear() || !v.Refusing.IsZero() && m.Now.Sub(v.Refusing) >= m.Propagation+m.Within
 }
 
 // isClear reports whether every database has been disabled, over this connection, and nobody is left in any.
@@ -203,7 +208,7 @@ func (v View) resume(but map[string]bool) (steps []Step) {
 // learnt from the server while it was a standby is forgotten, once.
 func (v View) welcome(m Moment) Move {
 	move := v.repair(m)
-	if m.Repair || v.Reconnected {
+	if m.Repair || v.Reconnected || len(v.Databases) == 0 {
 		return move
 	}
 	for _, d := range v.Databases {
@@ -214,9 +219,9 @@ func (v View) welcome(m Moment) Move {
 }
 
 // drain lets nobody in any more, then cuts who is in.
-func (v View) drain() (move Move) {
+func (v View) drain(m Moment) (move Move) {
 	for _, d := range v.Databases {
-		if !d.Disabled || !v.Disabled[d.Name] {
+		if m.Known[d.Name] && (!d.Disabled || !v.Disabled[d.Name]) {
 			move.Steps = append(move.Steps, Step{Kind: Disable, Database: d.Name})
 		}
 	}
@@ -224,12 +229,17 @@ func (v View) drain() (move Move) {
 		return move
 	}
 	if killsClients(v.Version) {
-		return Move{Steps: append(v.cut(), v.resume(nil)...)}
+		return Move{Steps: append(cut(v.shut()), v.resume(nil)...)}
 	}
+	return v.kill()
+}
+
+// kill cuts clients by the names of their databases, as it must be before 1.24.
+func (v View) kill() (move Move) {
 	killed := map[string]bool{}
 	for _, d := range v.Databases {
 		clients := v.clientsOf(d.Name)
-		if len(clients) == 0 {
+		if len(clients) == 0 || !v.Disabled[d.Name] {
 			continue
 		}
 		killed[d.Name] = true
@@ -242,6 +252,16 @@ func (v View) drain() (move Move) {
 	return move
 }
 
+// shut are the clients of databases into which nobody comes any more.
+func (v View) shut() (found []pooler.Client) {
+	for _, c := range v.clients() {
+		if v.Disabled[c.Database] {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
 // cutOnly cuts clients where nothing may be left behind: without DISABLE, and
 // therefore only when they will come back elsewhere, and never by KILL.
 func (v View) cutOnly(m Moment) (move Move) {
@@ -249,15 +269,14 @@ func (v View) cutOnly(m Moment) (move Move) {
 		return Move{}
 	}
 	if killsClients(v.Version) {
-		move.Steps = v.cut()
+		move.Steps = cut(v.clients())
 	}
 	move.Opening = m.passed(m.Now)
 	return move
 }
 
 // cut cuts each client by its id.
-func (v View) cut() []Step {
-	clients := v.clients()
+func cut(clients []pooler.Client) []Step {
 	if len(clients) == 0 {
 		return nil
 	}
@@ -265,4 +284,4 @@ func (v View) cut() []Step {
 }
 
 // killsClients reports whether a version knows KILL_CLIENT.
-func killsClients(v pooler.Version) bool { return v.Major > 1 || v.Major == 1 && v.Minor >= 24 }
+func killsClients(v pooler.Version) bool { return v.AtLeast(1, 24) }

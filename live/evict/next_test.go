@@ -63,7 +63,7 @@ func answered(names ...string) map[string]bool {
 }
 
 func TestNext(t *testing.T) {
-	draining := Moment{Now: noon, Side: Demoted, Mode: ModeConsole, Entry: Recorded, Began: noon.Add(-time.Second), Within: 5 * time.Second, Propagation: 2 * time.Second}
+	draining := Moment{Now: noon, Side: Demoted, Mode: ModeConsole, Entry: Recorded, Known: answered("a", "b", "late"), Began: noon.Add(-time.Second), Within: 5 * time.Second, Propagation: 2 * time.Second}
 	moment := func(change func(*Moment)) Moment { m := draining; change(&m); return m }
 	moved := func(ago time.Duration) Moment { return moment(func(m *Moment) { m.Moved = noon.Add(-ago) }) }
 	welcoming := moment(func(m *Moment) { m.Side = Promoted })
@@ -78,6 +78,9 @@ func TestNext(t *testing.T) {
 		{"before 1.24 by name, where anybody is, and what that paused goes on", View{Version: old, Databases: dbs("a!", "b!"), Clients: on("b"), Disabled: answered("a", "b")}, draining, "kill b #1, resume b"},
 		{"nobody is cut who is not of a database", View{Version: current, Databases: dbs("a!"), Clients: on("gone"), Disabled: answered("a")}, draining, ""},
 		{"a name that came later is disabled too", View{Version: old, Databases: dbs("a!", "late"), Clients: on("a", "late"), Disabled: answered("a")}, draining, "disable late"},
+		{"one that the entry does not name yet waits, and so do its clients", View{Version: old, Databases: dbs("a!", "unnamed"), Clients: on("a", "unnamed"), Disabled: answered("a")}, draining, "kill a #1, resume a"},
+		{"also where they are cut by id", View{Version: current, Databases: dbs("a!", "unnamed"), Clients: on("unnamed", "a"), Disabled: answered("a")}, draining, "kill-clients #2"},
+		{"and it is not opened without it", View{Version: current, Databases: dbs("a!", "unnamed"), Disabled: answered("a")}, moved(time.Hour), ""},
 		{"a database that this connection has not answered for is disabled again, not killed", View{Version: old, Databases: dbs("a!"), Clients: on("a")}, draining, "disable a"},
 		{"a database that somebody enabled is disabled again", View{Version: old, Databases: dbs("a"), Clients: on("a"), Disabled: answered("a")}, draining, "disable a"},
 		{"what a crash left paused goes on", View{Version: old, Databases: dbs("a!=", "b!"), Disabled: answered("a", "b")}, draining, "resume a"},
@@ -91,7 +94,8 @@ func TestNext(t *testing.T) {
 		{"not within a second of a KILL", View{Version: old, Databases: dbs("a!"), Disabled: answered("a"), Killed: noon.Add(1 - time.Second)}, moved(2 * time.Second), ""},
 		{"a second after it", View{Version: old, Databases: dbs("a!"), Disabled: answered("a"), Killed: noon.Add(-time.Second)}, moved(2 * time.Second), "enable a opening"},
 		{"not by a new connection, which knows of no DISABLE", View{Version: current, Databases: dbs("a!")}, moved(3 * time.Second), "disable a"},
-		{"whoever cannot be cut keeps readers out only for so long", View{Version: current, Databases: dbs("a!"), Clients: on("a"), Disabled: answered("a")}, moved(7 * time.Second), "enable a opening"},
+		{"whoever cannot be cut keeps readers out only for so long", View{Version: current, Databases: dbs("a!"), Clients: on("a"), Disabled: answered("a"), Refusing: noon.Add(-7 * time.Second)}, moved(4 * time.Second), "enable a opening"},
+		{"but the time before a pod could be reached does not count", View{Version: current, Databases: dbs("a!"), Clients: on("a"), Disabled: answered("a"), Refusing: noon.Add(-time.Second)}, moved(time.Hour), "kill-clients #1"},
 		{"opened, and all is well", View{Version: current, Databases: dbs("a"), Clients: on("a"), Opened: noon}, moved(2 * time.Second), "done"},
 		{"opened in part before the connection broke", View{Version: current, Databases: dbs("a", "b!"), Clients: on("a"), Opened: noon}, moved(2 * time.Second), "enable b"},
 		{"opened before the data plane moved back and again", View{Version: current, Databases: dbs("a"), Clients: on("a"), Opened: noon.Add(-2 * time.Second)}, moved(time.Second), "disable a"},
@@ -114,6 +118,7 @@ func TestNext(t *testing.T) {
 		{"before 1.24 there is no KILL without DISABLE", View{Version: old, Databases: dbs("a"), Clients: on("a")}, moment(func(m *Moment) { m.Entry, m.Moved = Refused, noon }), ""},
 
 		{"the new writer's pods forget what they learnt, once", View{Version: current, Databases: dbs("a", "b"), Clients: on("a")}, welcoming, "reconnect a, reconnect b"},
+		{"a pooler that nobody has used has learnt nothing", View{Version: current}, welcoming, "done"},
 		{"once is enough", View{Version: current, Databases: dbs("a"), Clients: on("a"), Reconnected: true}, welcoming, "done"},
 		{"what is ours there is put right first", View{Version: current, Databases: dbs("a!=")}, welcoming, "resume a, enable a, reconnect a"},
 		{"what a person disabled there stays so", View{Version: current, Databases: dbs("a!"), Kept: map[string]pooler.Database{"a": {Disabled: true}}, Reconnected: true}, welcoming, "done"},

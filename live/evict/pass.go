@@ -3,6 +3,7 @@ package evict
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ type situation struct {
 	to     string
 	target string
 	entry  Entry
+	known  string // the names of databases that it names
 	hold   bool
 	moved  time.Time
 }
@@ -45,10 +47,13 @@ func (r *Runner) pass(ctx context.Context) (again time.Duration) {
 	r.heldAt = now
 	r.adopt(now)
 	r.judge(now)
-	if again = r.write(ctx, now); r.isOpen() {
-		r.look(ctx, now)
+	if r.isOpen() {
 		r.employ(ctx)
+		r.name()
+		r.look(ctx, now)
 		r.finish(now)
+	}
+	if again = r.write(ctx, now); r.isOpen() && (again == 0 || again > interval) {
 		again = interval
 	}
 	if again == 0 && r.strayed != "" {
@@ -150,14 +155,20 @@ func (r *Runner) judge(now time.Time) {
 	if r.entry == nil {
 		return
 	}
+	told := r.seen.Sight.Control.Eviction
+	known := r.record.known(r.entry, told)
 	s := situation{
-		number: r.entry.Number, to: r.entry.To, target: targetOf(r.seen.Sight, r.seen.Wanted), entry: r.record.state(r.entry, r.seen.Sight.Control.Eviction),
+		number: r.entry.Number, to: r.entry.To, target: targetOf(r.seen.Sight, r.seen.Wanted),
+		entry: r.record.state(r.entry, told), known: strings.Join(known, "\x00"),
 		hold: r.seen.Paused || !r.leaving.IsZero(), moved: r.movedAt(now),
 	}
 	if s == r.situation {
 		return
 	}
-	r.situation = s
+	r.situation, r.known = s, map[string]bool{}
+	for _, name := range known {
+		r.known[name] = true
+	}
 	r.turn++
 	for _, w := range r.workers {
 		w.poke()
@@ -248,7 +259,7 @@ func (r *Runner) finish(now time.Time) {
 	}
 	done := *r.entry
 	done.Done = now.UTC().Truncate(time.Millisecond)
-	done.Evicted, done.Returned = r.cuts.evicted, r.cuts.returned
+	done.Databases, done.Evicted, done.Returned = nil, r.cuts.evicted, r.cuts.returned
 	r.entry, r.record.pace = &done, 0
 	r.dismiss(func(*worker) bool { return true })
 	clear(r.ours)

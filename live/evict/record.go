@@ -17,12 +17,14 @@ import (
 const (
 	minGap     = 100 * time.Millisecond
 	maxGap     = 30 * time.Second
-	writeAgain = 5 * time.Second // when what was written is still not seen: somebody took it away, or the watch is behind
+	nameTime   = 50 * time.Millisecond // for which the first write waits for the names of databases
+	writeAgain = 5 * time.Second       // when what was written is still not seen: somebody took it away, or the watch is behind
 )
 
 // recording is what has become of an entry.
 type recording struct {
-	written string // the entry that was written last
+	written string   // the entry that was written last
+	names   []string // of databases, in it
 	at      time.Time
 	pace    time.Duration // until the next try
 	err     error
@@ -39,6 +41,16 @@ func (r recording) state(entry, told *live.Eviction) Entry {
 	return Pending
 }
 
+// known are the databases that the entry is known to name.
+func (r recording) known(entry, told *live.Eviction) []string {
+	names := slices.Clone(r.names)
+	if told != nil && told.Number == entry.Number {
+		names = append(names, told.Databases...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // write writes the entry when another one is seen. It says when to look again, 0 for never.
 func (r *Runner) write(ctx context.Context, now time.Time) time.Duration {
 	if r.entry == nil || r.writing {
@@ -48,6 +60,9 @@ func (r *Runner) write(ctx context.Context, now time.Time) time.Duration {
 	if told := r.seen.Sight.Control.Eviction; told != nil && told.String() == text {
 		r.record.err = nil
 		return 0
+	}
+	if r.isOpen() && r.record.written == "" && now.Sub(r.began) < nameTime && r.isNaming() {
+		return nameTime // the names come with it
 	}
 	gap := r.record.pace
 	if r.record.written == text {
@@ -59,6 +74,31 @@ func (r *Runner) write(ctx context.Context, now time.Time) time.Duration {
 	r.writing = true
 	r.errands.Go(func() { r.put(ctx, entry, text) })
 	return 0
+}
+
+// name adds the databases of the demoted pods to the entry.
+func (r *Runner) name() {
+	entry := *r.entry
+	entry.Databases = slices.Clone(entry.Databases)
+	for _, w := range r.workers {
+		if w.report.Side == Demoted {
+			entry.Databases = append(entry.Databases, w.names...)
+		}
+	}
+	slices.Sort(entry.Databases)
+	if entry.Databases = slices.Compact(entry.Databases); len(entry.Databases) > len(r.entry.Databases) {
+		r.entry, r.record.pace = &entry, 0
+	}
+}
+
+// isNaming reports whether a demoted pod has not been looked at yet.
+func (r *Runner) isNaming() bool {
+	for _, w := range r.workers {
+		if w.report.Side == Demoted && w.turn == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // put writes an entry, and wakes the Runner.
@@ -80,7 +120,7 @@ func (r *Runner) put(ctx context.Context, entry live.Eviction, text string) {
 	}
 	r.record.at = r.config.Now()
 	if err == nil {
-		r.record.written, r.record.pace, r.record.err = text, 0, nil
+		r.record.written, r.record.names, r.record.pace, r.record.err = text, entry.Databases, 0, nil
 		return
 	}
 	r.record.pace = min(max(2*r.record.pace, minGap), maxGap)

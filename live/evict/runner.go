@@ -102,6 +102,7 @@ type Runner struct {
 	// turn is raised when something has changed on which a step rests.
 	turn      uint64
 	situation situation
+	known     map[string]bool // what situation.known says; never changed
 	cuts      *tally
 }
 
@@ -112,6 +113,9 @@ func New(c Config) *Runner {
 	}
 	if c.Holds == nil {
 		c.Holds = func() bool { return false }
+	}
+	if c.Pods == nil {
+		c.Pods = func() []*corev1.Pod { return nil }
 	}
 	if c.Within == 0 {
 		c.Within = 5 * time.Second
@@ -161,9 +165,9 @@ func (r *Runner) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by leaveTime
 	r.loop(ctx, work)
 	r.leave()
+	r.errands.Wait() // each is bounded
 	stop()
 	r.crew.Wait()
-	r.errands.Wait()
 	r.teller.Close()
 	telling.Wait()
 }

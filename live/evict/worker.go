@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -38,13 +40,16 @@ type worker struct {
 	// of its goroutine alone
 	console Console
 	view    View
-	number  uint64 // the eviction that view is about
-	looked  bool   // over any connection
-	refused string // why the pod is not deleted, and who is stuck on it; "" when that is not so
+	number  uint64                     // the eviction that view is about
+	looked  bool                       // over any connection
+	ailing  map[string]pooler.Database // that may be paused or disabled by us, as far as is known
+	listed  []string                   // databases that the pooler itself names
+	refused string                     // why the pod is not deleted, and who is stuck on it; "" when that is not so
 
 	// guarded by the Runner
 	report Pod
-	turn   uint64 // on which report rests
+	turn   uint64   // on which report rests
+	names  []string // of its databases
 }
 
 // hire starts a worker. It is called with the Runner locked.
@@ -52,7 +57,12 @@ func (r *Runner) hire(ctx context.Context, pod *corev1.Pod) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &worker{runner: r, uid: pod.UID, name: pod.Name, ip: pod.Status.PodIP, instance: instanceOf(pod), stop: stop, wake: make(chan struct{}, 1)}
 	w.report = Pod{Name: w.name, Instance: w.instance, Side: r.sideOf(w.instance), Clients: -1}
-	w.view.Ours = r.ours[w.instance] || r.ours[string(w.uid)]
+	w.ailing = map[string]pooler.Database{}
+	if w.view.Ours = r.ours[w.instance] || r.ours[string(w.uid)]; w.view.Ours {
+		for _, name := range r.entry.Databases {
+			w.ailing[name] = pooler.Database{Name: name, Paused: true, Disabled: true}
+		}
+	}
 	r.workers[pod.UID] = w
 	r.crew.Go(func() { w.run(ctx) })
 }
@@ -100,10 +110,13 @@ func (w *worker) pass(ctx context.Context) time.Duration {
 	if move.Opening {
 		w.view.Opened = m.Now
 	}
-	if err := w.do(ctx, turn, move.Steps); err != nil {
+	all, err := w.do(ctx, turn, move.Steps)
+	if err != nil {
 		w.fail(m.Now)
 		fault = err
 	}
+	// A database that is used for the first time from here on has learnt nothing that is wrong.
+	w.view.Reconnected = w.view.Reconnected || all && fault == nil && m.Side == Promoted && !m.Repair
 	if fault == nil && move.Done {
 		w.view.Ours = false
 	}
@@ -129,6 +142,9 @@ func (w *worker) gap(m Moment, move Move) time.Duration {
 	case move.Done:
 		return 2 * interval // who comes back is counted
 	}
+	if wait := m.Moved.Add(m.Propagation).Sub(m.Now); wait > 0 && wait < interval {
+		return wait
+	}
 	return interval
 }
 
@@ -143,9 +159,10 @@ func (w *worker) moment() (Moment, uint64) {
 		w.view.Reconnected, w.view.Opened = false, time.Time{}
 	}
 	w.view.Old = r.present[w.uid]
+	side := r.sideOf(w.instance)
 	return Moment{
-		Now: r.config.Now(), Side: r.sideOf(w.instance), Mode: r.config.Mode, Entry: s.entry,
-		Repair: s.hold || r.config.Mode == ModeNone || w.instance == s.target, Began: r.began, Moved: s.moved,
+		Now: r.config.Now(), Side: side, Mode: r.config.Mode, Entry: s.entry, Known: r.known,
+		Repair: s.hold || r.config.Mode == ModeNone || side == Demoted && w.instance == s.target, Began: r.began, Moved: s.moved,
 		Within: r.config.Within, Propagation: r.config.Propagation,
 	}, r.turn
 }
@@ -168,8 +185,37 @@ func (w *worker) look(ctx context.Context) error {
 		return err
 	}
 	w.view.Databases, w.view.Clients, w.view.Version = databases, clients, w.console.Version()
+	w.remember()
 	w.keep()
 	return nil
+}
+
+// remember adds to the databases those that are hidden and may be ours.
+func (w *worker) remember() {
+	w.listed = nil
+	for _, d := range w.view.Databases {
+		w.listed = append(w.listed, d.Name)
+		w.ail(d.Name, func(a *pooler.Database) {
+			a.Paused, a.Disabled = a.Paused && d.Paused, a.Disabled && d.Disabled
+		})
+	}
+	for _, d := range w.ailing {
+		if !w.isListed(d.Name) {
+			w.view.Databases = append(w.view.Databases, d)
+		}
+	}
+	slices.SortFunc(w.view.Databases, func(a, b pooler.Database) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// ail notes what may be the state of a database by us.
+func (w *worker) ail(name string, change func(*pooler.Database)) {
+	d := w.ailing[name]
+	d.Name = name
+	change(&d)
+	delete(w.ailing, name)
+	if d.Paused || d.Disabled {
+		w.ailing[name] = d
+	}
 }
 
 func (w *worker) connect(ctx context.Context) error {
@@ -199,11 +245,14 @@ func (w *worker) keep() {
 		if d.Paused || d.Disabled {
 			kept[d.Name] = d
 		}
-		if !w.looked && w.view.Ours && !killsClients(w.view.Version) { // whoever was here before may just have said KILL
-			w.view.Killed = w.runner.config.Now()
-		}
+	}
+	if !w.looked && w.view.Ours && !killsClients(w.view.Version) { // whoever was here before may just have said KILL
+		w.view.Killed = w.runner.config.Now()
 	}
 	w.view.Kept, w.looked = kept, true
+	if !slices.ContainsFunc(w.view.Databases, func(d pooler.Database) bool { return d.Disabled && !kept[d.Name].Disabled }) {
+		w.view.Refusing = time.Time{}
+	}
 }
 
 // fail notes that the console fails, since a time, and throws the connection away.
@@ -221,22 +270,21 @@ func (w *worker) hangUp() {
 	}
 }
 
-// do makes the steps in their order, each only while what it rests on is true.
-func (w *worker) do(ctx context.Context, turn uint64, steps []Step) error {
-	for i, s := range steps {
+// do makes the steps in their order, each only while what it rests on is true. It reports whether it made all.
+func (w *worker) do(ctx context.Context, turn uint64, steps []Step) (all bool, err error) {
+	for _, s := range steps {
 		if !w.runner.may(ctx, turn) {
-			return nil // look again
+			return false, nil // look again
 		}
 		begun := w.runner.config.Now()
 		err := w.one(ctx, s, begun)
 		now := w.runner.config.Now()
 		w.runner.teller.Tell(Event{At: now, Step: &s, Pod: w.name, Took: now.Sub(begun), Err: err})
 		if err != nil {
-			return err
+			return false, err
 		}
-		w.view.Reconnected = w.view.Reconnected || s.Kind == Reconnect && i == len(steps)-1
 	}
-	return nil
+	return true, nil
 }
 
 // may reports whether a step may still be made that rests on a turn.
@@ -258,24 +306,51 @@ func (w *worker) one(ctx context.Context, s Step, now time.Time) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	err := w.command(ctx, s, now)
+	if f, ok := errors.AsType[*pooler.Error](err); ok && f.Fault == pooler.Refused && !w.isListed(s.Database) {
+		return nil // there is no such database here
+	}
+	return err
+}
+
+// command says something on the console, and notes what came of it.
+func (w *worker) command(ctx context.Context, s Step, now time.Time) error {
 	switch s.Kind {
 	case Disable:
 		w.view.Ours = true
+		if w.view.Refusing.IsZero() {
+			w.view.Refusing = now
+		}
+		w.ail(s.Database, func(d *pooler.Database) { d.Disabled = true })
 		err := w.console.Disable(ctx, s.Database)
 		w.view.Disabled[s.Database] = err == nil
 		return err
 	case Enable:
 		delete(w.view.Disabled, s.Database)
-		return w.console.Enable(ctx, s.Database)
+		return w.well(s.Database, w.console.Enable(ctx, s.Database), func(d *pooler.Database) { d.Disabled = false })
 	case Kill:
+		w.ail(s.Database, func(d *pooler.Database) { d.Paused = true })
 		return w.kill(ctx, s)
 	case Resume:
-		return w.console.Resume(ctx, s.Database)
+		return w.well(s.Database, w.console.Resume(ctx, s.Database), func(d *pooler.Database) { d.Paused = false })
 	case Reconnect:
 		return w.console.Reconnect(ctx, s.Database)
 	default:
 		return w.killClients(ctx, s.Clients)
 	}
+}
+
+// well notes that something of ours is not so any more, unless that failed.
+func (w *worker) well(name string, err error, change func(*pooler.Database)) error {
+	if err == nil {
+		w.ail(name, change)
+	}
+	return err
+}
+
+// isListed reports whether the pooler itself named a database, or none is meant.
+func (w *worker) isListed(name string) bool {
+	return name == "" || slices.Contains(w.listed, name)
 }
 
 func (w *worker) kill(ctx context.Context, s Step) error {
@@ -340,8 +415,8 @@ func (w *worker) tell(move Move, m Moment, turn uint64, fault error) {
 		r.cuts.saw(w.uid, r.began, w.view.Clients)
 	}
 	p.Evicted = w.report.Evicted
-	changed := p != w.report || turn != w.turn
-	w.report, w.turn = p, turn
+	changed := p != w.report || turn != w.turn || !slices.Equal(w.names, w.listed)
+	w.report, w.turn, w.names = p, turn, w.listed
 	if changed {
 		r.Wake()
 	}
