@@ -81,7 +81,7 @@ func TestPutEvictionLeavesOtherKeysAlone(t *testing.T) {
 		}
 	}
 	a := newAPIServer(t)
-	a.obey(func(q request) error { return rbac(q) })
+	a.obey(rbac)
 	c := ControlTrouble(bedNames(), PutEviction(t.Context(), a.client("poolwright"), bedNames(), e))
 	if c.Code != Forbidden || c.Object != "configmap example/pg-control" || !strings.Contains(c.Hint, "resourceNames: [pg-control]") {
 		t.Errorf("the trouble is %+v", c)

@@ -101,7 +101,7 @@ func (c *fakeConsole) command(ctx context.Context, verb, database string, do fun
 	dead := c.process.act(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if failure = c.answers(ctx); failure != nil && !(c.process.dead && c.process.executed) {
+		if failure = c.answers(ctx); failure != nil && (!c.process.dead || !c.process.executed) {
 			return
 		}
 		failure = nil
@@ -174,7 +174,7 @@ func (c *fakeConsole) KillClients(ctx context.Context, ids []string) (gone int, 
 	dead := c.process.act(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if failure = c.answers(ctx); failure != nil && !(c.process.dead && c.process.executed) {
+		if failure = c.answers(ctx); failure != nil && (!c.process.dead || !c.process.executed) {
 			return
 		}
 		failure = nil

@@ -13,7 +13,8 @@
 //  2. The demoted are the instance of the last entry and, when that one is not over, its demoted; not the new writer. So A→B→C
 //     clears A and B, and A→B→A clears B and puts A right at once.
 //  3. The entry is written before anything is disabled. One that cannot be written lets nobody be disabled: clients are cut by their ids
-//     once the data plane has moved (since PgBouncer 1.24), or not at all, and that is said.
+//     once the data plane has moved (since PgBouncer 1.24), or not at all, and that is said. It names the databases that may be disabled:
+//     PgBouncer hides a database of an entry * as soon as it has no pool, which KILL takes away, and keeps what it was told of it.
 //  4. The entry is over when every pod is. Until then every leader that comes takes it up from the start: each step below is
 //     found done, or is done again.
 //  5. A person's pause begins nothing. In an open eviction it cuts nobody, and what was disabled is enabled at once; the rest comes when it is lifted.

@@ -32,8 +32,9 @@ type View struct {
 	Killed, Opened time.Time
 	// Refusing is since when a database is disabled by us; zero: none is.
 	Refusing time.Time
-	// Reconnected is true when every database was told to reconnect that had been used before the eviction was seen.
-	Reconnected bool
+	// Stale are the databases that had been used on this pod of the new writer before the eviction was seen, and have not been told to
+	// reconnect.
+	Stale map[string]bool
 	// Failing is since when the console fails; the rest is what was known before. Zero: it works.
 	Failing time.Time
 	// Ours is true when a database that is disabled here may be ours.
@@ -208,13 +209,15 @@ func (v View) resume(but map[string]bool) (steps []Step) {
 // learnt from the server while it was a standby is forgotten, once.
 func (v View) welcome(m Moment) Move {
 	move := v.repair(m)
-	if m.Repair || v.Reconnected || len(v.Databases) == 0 {
+	if m.Repair {
 		return move
 	}
 	for _, d := range v.Databases {
-		move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: d.Name})
+		if v.Stale[d.Name] {
+			move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: d.Name})
+		}
 	}
-	move.Done = false
+	move.Done = move.Done && len(move.Steps) == 0
 	return move
 }
 

@@ -117,11 +117,12 @@ func TestNext(t *testing.T) {
 		{"after which who comes is a reader", View{Version: current, Databases: dbs("a"), Clients: on("a"), Opened: noon}, moment(func(m *Moment) { m.Entry, m.Moved = Refused, noon.Add(-2*time.Second) }), "done"},
 		{"before 1.24 there is no KILL without DISABLE", View{Version: old, Databases: dbs("a"), Clients: on("a")}, moment(func(m *Moment) { m.Entry, m.Moved = Refused, noon }), ""},
 
-		{"the new writer's pods forget what they learnt, once", View{Version: current, Databases: dbs("a", "b"), Clients: on("a")}, welcoming, "reconnect a, reconnect b"},
+		{"the new writer's pods forget what they learnt, once", View{Version: current, Databases: dbs("a", "b", "new"), Clients: on("a"), Stale: answered("a", "b")}, welcoming, "reconnect a, reconnect b"},
 		{"a pooler that nobody has used has learnt nothing", View{Version: current}, welcoming, "done"},
-		{"once is enough", View{Version: current, Databases: dbs("a"), Clients: on("a"), Reconnected: true}, welcoming, "done"},
-		{"what is ours there is put right first", View{Version: current, Databases: dbs("a!=")}, welcoming, "resume a, enable a, reconnect a"},
-		{"what a person disabled there stays so", View{Version: current, Databases: dbs("a!"), Kept: map[string]pooler.Database{"a": {Disabled: true}}, Reconnected: true}, welcoming, "done"},
+		{"not while it is paused", View{Version: current, Databases: dbs("a"), Stale: answered("a")}, moment(func(m *Moment) { m.Side, m.Repair = Promoted, true }), "done"},
+		{"once is enough", View{Version: current, Databases: dbs("a"), Clients: on("a")}, welcoming, "done"},
+		{"what is ours there is put right first", View{Version: current, Databases: dbs("a!="), Stale: answered("a")}, welcoming, "resume a, enable a, reconnect a"},
+		{"what a person disabled there stays so", View{Version: current, Databases: dbs("a!"), Kept: map[string]pooler.Database{"a": {Disabled: true}}}, welcoming, "done"},
 		{"nobody waits for a console there", View{Failing: noon.Add(-time.Second)}, welcoming, "done"},
 		{"unless something of ours may be behind it", View{Failing: noon.Add(-time.Second), Ours: true}, welcoming, ""},
 

@@ -137,8 +137,8 @@ func (r *Runner) enter(now time.Time) {
 
 // noteStray remembers that somebody has put the Service back to where it is not to be.
 func (r *Runner) noteStray(at, target string) {
-	if r.entry == nil || r.isOpen() || r.config.Mode == ModeNone || r.seen.Sight.Record() == nil {
-		return
+	if r.entry == nil || r.config.Mode == ModeNone || r.seen.Sight.Record() == nil || r.isOpen() && slices.Contains(r.entry.From, at) {
+		return // or its clients are being cut anyway
 	}
 	if at != "" && at != target && target == r.entry.To {
 		r.strayed = at
@@ -247,9 +247,12 @@ func (r *Runner) dismiss(whom func(*worker) bool) {
 	}
 }
 
-// finish ends the eviction when every pod is done.
+// finish ends the eviction when every pod is done, and none that comes later can be given a client by the old way.
 func (r *Runner) finish(now time.Time) {
 	if r.situation.hold || r.situation.entry == Pending || r.config.Pods() == nil {
+		return
+	}
+	if moved := r.situation.moved; r.config.Mode != ModeNone && (moved.IsZero() || now.Sub(moved) < r.config.Propagation) {
 		return
 	}
 	for _, w := range r.workers {

@@ -69,7 +69,7 @@ func history(n *notes, version pooler.Version, acts []string, waits []int, lag t
 	})
 	p.stop()
 	final := w.begin(-1, false, asIs)
-	after(30 * time.Second)
+	after(20 * time.Second)
 	blocked := w.blocked()
 	if !touched && !slices.Equal(blocked, []string{"c-1 theirs (paused false, disabled true)"}) {
 		if w.pods["c-1"] != nil && w.pods["c-1"].databases["theirs"] != nil {
@@ -83,7 +83,7 @@ func history(n *notes, version pooler.Version, acts []string, waits []int, lag t
 	}
 	for _, i := range []string{"a", "b", "c"} {
 		if k := w.on(i); i != w.wanted && k > 0 && w.entry().Number > 1 {
-			n.Errorf("%d clients are left on %s; %s is the writer", k, i, w.wanted)
+			n.Errorf("%d clients are left on %s; %s is the writer; %v\n%s", k, i, w.wanted, w.entry(), strings.Join(w.log, "\n"))
 		}
 	}
 	if e := w.entry(); e.Open() {
@@ -96,8 +96,8 @@ func history(n *notes, version pooler.Version, acts []string, waits []int, lag t
 func (w *world) happen(p *process, act string, lag time.Duration) *process {
 	verb, arg, _ := strings.Cut(act, " ")
 	switch {
-	case verb == "move": // nobody moves the Service then
-		if w.paused || p.isDead() || !p.holds {
+	case verb == "move":
+		if w.paused || p.isDead() || !p.holds || w.entry().To != w.service { // nobody moves the Service then, or not within a request
 			return p
 		}
 		w.move(arg, lag)

@@ -101,7 +101,7 @@ func (m mortal) KillClients(ctx context.Context, ids []string) (gone int, err er
 // run begins a process that will die at a command; negative: never.
 func (b *bench) run(left int, executed bool) *process {
 	var p *process
-	p = b.world.begin(-1, false, func(c *Config) { consoles(&p)(c) })
+	p = b.begin(-1, false, func(c *Config) { consoles(&p)(c) })
 	b.change(func() { p.left, p.executed = left, executed })
 	return p
 }
@@ -150,7 +150,7 @@ func (u *user) connect(ctx context.Context, tick *time.Ticker) {
 		u.note(ctx, u.refused, pod.instance)
 		return
 	}
-	defer c.Close(context.Background())
+	defer func() { _ = c.Close(context.Background()) }()
 	for {
 		if err := c.Exec(ctx, "SELECT 1").Close(); err != nil {
 			u.note(ctx, u.cut, pod.instance)

@@ -17,8 +17,7 @@ import (
 const (
 	minGap     = 100 * time.Millisecond
 	maxGap     = 30 * time.Second
-	nameTime   = 50 * time.Millisecond // for which the first write waits for the names of databases
-	writeAgain = 5 * time.Second       // when what was written is still not seen: somebody took it away, or the watch is behind
+	writeAgain = 5 * time.Second // when what was written is still not seen: somebody took it away, or the watch is behind
 )
 
 // recording is what has become of an entry.
@@ -61,9 +60,6 @@ func (r *Runner) write(ctx context.Context, now time.Time) time.Duration {
 		r.record.err = nil
 		return 0
 	}
-	if r.isOpen() && r.record.written == "" && now.Sub(r.began) < nameTime && r.isNaming() {
-		return nameTime // the names come with it
-	}
 	gap := r.record.pace
 	if r.record.written == text {
 		gap = writeAgain
@@ -89,16 +85,6 @@ func (r *Runner) name() {
 	if entry.Databases = slices.Compact(entry.Databases); len(entry.Databases) > len(r.entry.Databases) {
 		r.entry, r.record.pace = &entry, 0
 	}
-}
-
-// isNaming reports whether a demoted pod has not been looked at yet.
-func (r *Runner) isNaming() bool {
-	for _, w := range r.workers {
-		if w.report.Side == Demoted && w.turn == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // put writes an entry, and wakes the Runner.

@@ -228,7 +228,7 @@ func TestModeDeletePods(t *testing.T) {
 		w.move("b", 100*time.Millisecond)
 		after(200 * time.Millisecond)
 		w.change(func() { w.birth("a-3", "a") })
-		after(time.Second)
+		after(3 * time.Second)
 		settled(t, w, "b", "a")
 		if pods := w.seePods(); len(pods) != 5 || pods[0].Name != "a-3" || len(w.commands("")) > 0 {
 			t.Errorf("the pods are %v, commands %v", pods, w.commands(""))

@@ -122,24 +122,26 @@ func (p *fakePod) database(name string) *fakeDatabase {
 
 // populate runs clients that are always connected, or about to be, the way the nodes route.
 func (w *world) populate(ctx context.Context, n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i := range n {
-		who := pooler.Client{User: "app", Database: []string{"shop", `odd "name`}[i%2], Addr: fmt.Sprint("10.9.0.", i)}
-		w.comeBack(who)
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(20 * time.Millisecond):
-					w.mu.Lock()
-					w.comeBack(who)
-					w.mu.Unlock()
-				}
-			}
-		}()
+	all := func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for i := range n {
+			w.comeBack(pooler.Client{User: "app", Database: []string{"shop", `odd "name`}[i%2], Addr: fmt.Sprint("10.9.0.", i)})
+		}
 	}
+	all()
+	go func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				all()
+			}
+		}
+	}()
 }
 
 // comeBack connects a client that is nowhere.
@@ -301,7 +303,7 @@ func (w *world) change(f func()) {
 // move decides for another writer and moves the Service; the nodes route to it later.
 func (w *world) move(to string, propagation time.Duration) {
 	w.change(func() { w.service, w.wanted, w.record, w.wantedAt = to, to, true, time.Now() })
-	time.AfterFunc(propagation, func() { w.change(func() { w.routed = w.service }) })
+	time.AfterFunc(propagation, func() { w.change(func() { w.routed = w.wanted }) })
 }
 
 // on is how many clients an instance has.
