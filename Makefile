@@ -15,7 +15,7 @@ BED := $(CURDIR)/bin/bed
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test e2e e2e-build bench-live bench-failover bench-failover-page failover-build deps bed bed-build bench fuzz generate lint fmt
+.PHONY: help demo build test e2e e2e-build bench-live bench-failover bench-failover-page failover-build deps bed bed-build trials bench fuzz generate lint fmt
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bed: bed-build ## Start a private Kubernetes with Flux and Argo CD until Ctrl-C 
 bed-build: deps ## Build the test bed's servers into the cache (30 CPU minutes the first time)
 	$(GO) -C test/bed build -o $(BED) ./cmd/bed
 	$(BED) build
+
+trials: deps ## Kill a process KILLS times (20) at each command of an eviction by real PgBouncers (6 minutes)
+	$(GO) test -race -count 1 -timeout 1h -v -run '^TestRealPgBouncersWhen' ./live/evict -kills $(or $(KILLS),20)
 
 bench: ## Run the benchmarks COUNT times, for benchstat: make bench > new.txt
 	@$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...

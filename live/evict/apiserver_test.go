@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 const (
@@ -26,7 +28,10 @@ const (
 	behind    = "/apis/discovery.k8s.io/v1/namespaces/db/endpointslices"
 )
 
-var errHangs = errors.New("no answer ever")
+var (
+	errHangs  = errors.New("no answer ever")
+	errSilent = errors.New("the connection broke")
+)
 
 // client is the API server as one process reaches it. It is strict: what it does not know ends the test.
 func (p *process) client() kubernetes.Interface {
@@ -62,7 +67,7 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.log = append(w.log, what)
 		answer, err = w.serve(r, what, body)
 	}
-	if what == "list endpointslices" {
+	if r.Method == http.MethodGet { // no command: nothing comes of it
 		write()
 	} else if dead := p.act(write); dead != nil {
 		return nil, dead
@@ -70,7 +75,7 @@ func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return refuse(r, err)
 	}
-	if strings.Contains(what, "configmaps") {
+	if r.Method != http.MethodGet && strings.Contains(what, "configmaps") {
 		w.show()
 	}
 	return respond(r, http.StatusOK, answer), nil
@@ -84,6 +89,10 @@ func (w *world) serve(r *http.Request, what string, body []byte) (runtime.Object
 			w.t.Errorf("listed slices of %q", got)
 		}
 		return w.slices(), nil
+	case what == "get "+control && w.control != nil:
+		return w.configMap(), nil
+	case what == "get "+control:
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "pg-control")
 	case what == "patch "+control && r.Header.Get("Content-Type") == "application/merge-patch+json":
 		if w.control == nil {
 			return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "pg-control")
@@ -102,13 +111,26 @@ func (w *world) serve(r *http.Request, what string, body []byte) (runtime.Object
 	return nil, apierrors.NewInternalError(errors.New("unknown"))
 }
 
+// put merges a write into the ConfigMap that is there.
 func (w *world) put(body []byte) (runtime.Object, error) {
 	var c corev1.ConfigMap
 	if err := json.Unmarshal(body, &c); err != nil || len(c.Data) != 1 || c.Data["evictions"] == "" {
 		w.t.Errorf("a write of something else: %s", body)
 	}
 	w.control["evictions"] = c.Data["evictions"]
-	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, Data: w.control}, nil
+	return w.configMap(), nil
+}
+
+func (w *world) configMap() *corev1.ConfigMap {
+	owner := "pg"
+	if w.foreign {
+		owner = "other"
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"},
+		ObjectMeta: metav1.ObjectMeta{Name: "pg-control", UID: "uid-control", Labels: map[string]string{render.LabelCluster: owner}},
+		Data:       w.control,
+	}
 }
 
 func (w *world) delete(name string, body []byte) (runtime.Object, error) {

@@ -55,6 +55,20 @@ func newer(a, b *live.Eviction) bool {
 	return !a.Open() && b.Open()
 }
 
+// insight is what is seen, and what follows from it, read once.
+type insight struct {
+	Seen
+	// at is the instance that the Writer Service selects, target the one that it belongs to; "" when not known.
+	at, target string
+	// overridden is true while the record of an override stands.
+	overridden bool
+}
+
+func understand(s Seen) *insight {
+	record := s.Sight.Record()
+	return &insight{Seen: s, at: selected(s.Sight), target: targetOf(record, s.Wanted), overridden: record != nil}
+}
+
 // selected is the instance that the Writer Service selects, "" when it is not there or not ours.
 func selected(s live.Sight) string {
 	svc := s.Services[live.Writer]
@@ -65,9 +79,9 @@ func selected(s live.Sight) string {
 }
 
 // targetOf is the instance to which the Writer Service belongs: what the override says, else what is wanted.
-func targetOf(s live.Sight, wanted string) string {
-	if r := s.Record(); r != nil && r.Select[live.Writer] != nil {
-		return r.Select[live.Writer][render.LabelInstance]
+func targetOf(record *live.Record, wanted string) string {
+	if record != nil && record.Select[live.Writer] != nil {
+		return record.Select[live.Writer][render.LabelInstance]
 	}
 	if wanted == "" {
 		return ""

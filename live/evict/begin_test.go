@@ -88,7 +88,7 @@ func TestWhereTheServiceIsAndBelongs(t *testing.T) {
 		change(s)
 		return live.Sight{Names: live.Names{Cluster: "pg", Services: map[live.Role]string{live.Writer: "pg-writer"}}, Services: map[live.Role]*corev1.Service{live.Writer: s}}
 	}
-	record := live.Record{Version: 1, Epoch: 8, To: "b", At: noon, Select: map[live.Role]map[string]string{live.Writer: {render.LabelInstance: "b"}}}
+	record := live.Record{Version: 1, Epoch: 8, To: "b", At: noon, Select: map[live.Role]map[string]string{live.Writer: {render.LabelCluster: "pg", render.LabelInstance: "b"}}}
 	for name, c := range map[string]struct {
 		sight            live.Sight
 		selected, target string
@@ -99,12 +99,12 @@ func TestWhereTheServiceIsAndBelongs(t *testing.T) {
 		"one that goes is not asked":   {svc(func(s *corev1.Service) { s.DeletionTimestamp = &metav1.Time{Time: noon} }), "", "wanted"},
 		"without a Writer":             {live.Sight{}, "", "wanted"},
 	} {
-		if s, target := selected(c.sight), targetOf(c.sight, "wanted"); s != c.selected || target != c.target {
-			t.Errorf("%s: selected %q, target %q", name, s, target)
+		if s := understand(Seen{Sight: c.sight, Wanted: "wanted"}); s.at != c.selected || s.target != c.target || s.overridden != (c.target == "b") {
+			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	if got := targetOf(live.Sight{}, ""); got != "" {
-		t.Errorf("nothing is wanted, and yet it belongs to %q", got)
+	if s := understand(Seen{}); s.target != "" {
+		t.Errorf("nothing is wanted, and yet it belongs to %q", s.target)
 	}
 }
 
@@ -152,3 +152,25 @@ func TestTallyCountsWhoComesBack(t *testing.T) {
 }
 
 type poolerClient = pooler.Client
+
+func TestAnEntryIsOverturned(t *testing.T) {
+	for _, c := range []struct {
+		target   string
+		side     Side
+		instance string
+		want     bool
+	}{
+		{"b", Demoted, "a", false},
+		{"b", Promoted, "b", false},
+		{"a", Demoted, "a", true},
+		{"a", Promoted, "b", true},
+		{"c", Demoted, "a", false},
+		{"c", Promoted, "b", true},
+		{"", Demoted, "a", false},
+		{"", Promoted, "b", false},
+	} {
+		if got := (situation{target: c.target}).isOverturned(c.side, c.instance); got != c.want {
+			t.Errorf("%+v", c)
+		}
+	}
+}

@@ -16,6 +16,9 @@ import (
 // console is a connection of the process to the pooler at an address.
 func (p *process) console(ctx context.Context, address string) (Console, error) {
 	w := p.world
+	if w.open != nil {
+		return w.open(ctx, p, address)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, pod := range w.pods {
@@ -71,8 +74,8 @@ func (c *fakeConsole) Databases(ctx context.Context) (found []pooler.Database, _
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.pod.databases)) {
 		d := c.pod.databases[name]
-		if d.freed && time.Since(d.named) > 333*time.Millisecond {
-			continue // hidden, and yet what it is
+		if d.hidden() {
+			continue
 		}
 		found = append(found, pooler.Database{Name: name, Paused: d.paused, Disabled: d.disabled})
 	}
@@ -101,13 +104,16 @@ func (c *fakeConsole) command(ctx context.Context, verb, database string, do fun
 	dead := c.process.act(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if failure = c.answers(ctx); failure != nil && (!c.process.dead || !c.process.executed) {
+		if failure = c.answers(ctx); failure != nil {
 			return
 		}
-		failure = nil
 		w.log = append(w.log, verb+" "+c.pod.name+" "+database)
 		if database == "" || database == "pgbouncer" {
 			w.t.Errorf("%s of %q", verb, database)
+		}
+		if c.pod.fixed && c.pod.databases[database] == nil {
+			failure = &pooler.Error{Fault: pooler.Refused, Code: "08P01", Detail: "no such database: " + database}
+			return
 		}
 		d := c.pod.database(database)
 		if c.pod.instance == w.wanted && time.Now().After(w.wantedAt) && !slices.Contains([]string{"ENABLE", "RESUME", "RECONNECT"}, verb) {
@@ -174,10 +180,9 @@ func (c *fakeConsole) KillClients(ctx context.Context, ids []string) (gone int, 
 	dead := c.process.act(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if failure = c.answers(ctx); failure != nil && (!c.process.dead || !c.process.executed) {
+		if failure = c.answers(ctx); failure != nil {
 			return
 		}
-		failure = nil
 		if c.pod.instance == w.wanted && time.Now().After(w.wantedAt) {
 			w.t.Errorf("KILL_CLIENT on %s, which is the writer", c.pod.name)
 		}

@@ -28,8 +28,8 @@
 //  1. A pod of a demoted instance is deleted with grace 0 in the mode deletePods, and when its console has failed for a second in the
 //     mode console. Only a pod that was there when the eviction began: what came later has no client from before.
 //  2. Nothing is done on a pod whose console fails. It is asked again, ever more slowly.
-//  3. A pod of the new writer is put right if something of ours may be on it, and each database is told RECONNECT once: PgBouncer repeats
-//     to new clients what the server said when it was a standby.
+//  3. A pod of the new writer is put right if something of ours may be on it, and each database that had been used there before, or that the
+//     demoted pods serve, is told RECONNECT once: PgBouncer repeats to new clients what the server said when it was a standby.
 //  4. Where nobody is to be cut (a pause, the end of this process, an instance that is wanted as the writer again, the mode none), and where
 //     the pod has been opened since the data plane moved, what is ours is put right: paused → RESUME, disabled → ENABLE.
 //  5. ENABLE is not said within a second of a KILL: a login that was in flight would go on with freed memory, and crash PgBouncer.
@@ -47,6 +47,10 @@
 // What a person has paused or disabled on a pod, when nothing of ours could be there, stays so. After a crash in an open eviction that
 // cannot be told apart, and is put right: a blocked pod is worse.
 //
+// A database is what SHOW DATABASES lists, what a client is in, and what the entry names. PgBouncer hides a database of an entry * when
+// nobody uses it, and remembers what it was told and what its server said. It goes on to hide one into which a client
+// got by a login that took longer than a third of a second.
+//
 // # Who does it
 //
 // [Runner] has a worker with a console of its own for each pod, all at once; none waits for another, and nobody waits for the Runner: not
@@ -54,5 +58,10 @@
 // A process that ends, or loses the Lease, has two seconds, in which no other can hold it, to put right what is ours; the entry
 // stays open for the next one. There is no request at all while no eviction is open.
 //
-// It needs list of EndpointSlices, delete of pods (optional), and what [live] needs of the control ConfigMap.
+// It is used like this: [New], then [Runner.Run] in a goroutine of its own; [Runner.See] after every change of what is seen or wanted,
+// [Runner.Wake] when this process has come to hold the cluster or lost it, [Runner.State] for the status, and [Publicise] for
+// what Config.Tell receives.
+//
+// In the namespace of the cluster it needs create of ConfigMaps, get and patch of the control ConfigMap, as [live] does; list of EndpointSlices and
+// delete of pods are optional, and a condition says what is missed. It reads no Secret: Config.Console brings the credentials.
 package evict

@@ -1,6 +1,8 @@
 package evict
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/poolwright/poolwright/live/pooler"
@@ -32,8 +34,8 @@ type View struct {
 	Killed, Opened time.Time
 	// Refusing is since when a database is disabled by us; zero: none is.
 	Refusing time.Time
-	// Stale are the databases that had been used on this pod of the new writer before the eviction was seen, and have not been told to
-	// reconnect.
+	// Stale are the databases that may have been used on this pod of the new writer before the eviction was seen, listed or not; false:
+	// they have been told to reconnect.
 	Stale map[string]bool
 	// Failing is since when the console fails; the rest is what was known before. Zero: it works.
 	Failing time.Time
@@ -212,9 +214,9 @@ func (v View) welcome(m Moment) Move {
 	if m.Repair {
 		return move
 	}
-	for _, d := range v.Databases {
-		if v.Stale[d.Name] {
-			move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: d.Name})
+	for _, name := range slices.Sorted(maps.Keys(v.Stale)) {
+		if v.Stale[name] {
+			move.Steps = append(move.Steps, Step{Kind: Reconnect, Database: name})
 		}
 	}
 	move.Done = move.Done && len(move.Steps) == 0

@@ -118,9 +118,10 @@ func TestNext(t *testing.T) {
 		{"before 1.24 there is no KILL without DISABLE", View{Version: old, Databases: dbs("a"), Clients: on("a")}, moment(func(m *Moment) { m.Entry, m.Moved = Refused, noon }), ""},
 
 		{"the new writer's pods forget what they learnt, once", View{Version: current, Databases: dbs("a", "b", "new"), Clients: on("a"), Stale: answered("a", "b")}, welcoming, "reconnect a, reconnect b"},
+		{"also one that is hidden because nobody uses it", View{Version: current, Stale: answered("hidden")}, welcoming, "reconnect hidden"},
 		{"a pooler that nobody has used has learnt nothing", View{Version: current}, welcoming, "done"},
 		{"not while it is paused", View{Version: current, Databases: dbs("a"), Stale: answered("a")}, moment(func(m *Moment) { m.Side, m.Repair = Promoted, true }), "done"},
-		{"once is enough", View{Version: current, Databases: dbs("a"), Clients: on("a")}, welcoming, "done"},
+		{"once is enough", View{Version: current, Databases: dbs("a"), Clients: on("a"), Stale: map[string]bool{"a": false}}, welcoming, "done"},
 		{"what is ours there is put right first", View{Version: current, Databases: dbs("a!="), Stale: answered("a")}, welcoming, "resume a, enable a, reconnect a"},
 		{"what a person disabled there stays so", View{Version: current, Databases: dbs("a!"), Kept: map[string]pooler.Database{"a": {Disabled: true}}}, welcoming, "done"},
 		{"nobody waits for a console there", View{Failing: noon.Add(-time.Second)}, welcoming, "done"},

@@ -100,7 +100,7 @@ func (r *Runner) adopt(now time.Time) {
 	if r.entry == nil && sight.ControlErr != nil {
 		return // it may be the entry that cannot be read
 	}
-	at, target := selected(sight), targetOf(sight, r.seen.Wanted)
+	at, target := r.seen.at, r.seen.target
 	r.noteStray(at, target)
 	next, ok := begin(r.entry, at, target, now)
 	switch {
@@ -137,7 +137,7 @@ func (r *Runner) enter(now time.Time) {
 
 // noteStray remembers that somebody has put the Service back to where it is not to be.
 func (r *Runner) noteStray(at, target string) {
-	if r.entry == nil || r.config.Mode == ModeNone || r.seen.Sight.Record() == nil || r.isOpen() && slices.Contains(r.entry.From, at) {
+	if r.entry == nil || r.config.Mode == ModeNone || !r.seen.overridden || r.isOpen() && slices.Contains(r.entry.From, at) {
 		return // or its clients are being cut anyway
 	}
 	if at != "" && at != target && target == r.entry.To {
@@ -158,7 +158,7 @@ func (r *Runner) judge(now time.Time) {
 	told := r.seen.Sight.Control.Eviction
 	known := r.record.known(r.entry, told)
 	s := situation{
-		number: r.entry.Number, to: r.entry.To, target: targetOf(r.seen.Sight, r.seen.Wanted),
+		number: r.entry.Number, to: r.entry.To, target: r.seen.target,
 		entry: r.record.state(r.entry, told), known: strings.Join(known, "\x00"),
 		hold: r.seen.Paused || !r.leaving.IsZero(), moved: r.movedAt(now),
 	}
@@ -184,7 +184,7 @@ func (r *Runner) movedAt(now time.Time) time.Time {
 	for _, pod := range r.config.Pods() {
 		known[pod.Name] = instanceOf(pod)
 	}
-	return r.slices.judge(now, slices.Contains(r.entry.From, selected(r.seen.Sight)), func(pod string) bool {
+	return r.slices.judge(now, slices.Contains(r.entry.From, r.seen.at), func(pod string) bool {
 		instance, ok := known[pod]
 		return !ok || slices.Contains(r.entry.From, instance) // it is not known whose it is, or it is
 	})

@@ -32,10 +32,11 @@ func (n *notes) Error(args ...any) { n.Errorf("%s", fmt.Sprint(args...)) }
 
 // TestWhateverHappensNobodyIsLeftAndNothingIsBlocked runs random histories; the world checks each command on its way.
 func TestWhateverHappensNobodyIsLeftAndNothingIsBlocked(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		version := rapid.SampledFrom([]pooler.Version{old, current}).Draw(rt, "version")
 		acts := rapid.SliceOfN(rapid.SampledFrom([]string{
-			"move a", "move b", "move c", "crash", "end", "die soon", "die after", "put back", "pod restarts", "pod leaves", "pod comes", "pause", "resume", "lose", "hold", "hang", "heal",
+			"move a", "move b", "move c", "crash", "end", "die soon", "die after", "die gently", "put back", "pod restarts", "pod leaves", "pod comes", "pause", "resume", "lose", "hold", "hang", "heal", "hide",
 		}), 1, 12).Draw(rt, "acts")
 		waits := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 11, 25, 60, 130, 310, 1100, 2500}), len(acts), len(acts)).Draw(rt, "waits, ms")
 		lag := rapid.SampledFrom([]int{0, 50, 300, 1500}).Draw(rt, "propagation, ms")
@@ -52,7 +53,7 @@ func history(n *notes, version pooler.Version, acts []string, waits []int, lag t
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.populate(ctx, 20)
-	p := w.begin(-1, false, asIs)
+	p := w.begin(asIs)
 	after(time.Second)
 	w.change(func() { w.pods["c-1"].databases["theirs"] = &fakeDatabase{disabled: true} }) // no entry is open
 	touched := false
@@ -68,7 +69,7 @@ func history(n *notes, version pooler.Version, acts []string, waits []int, lag t
 		}
 	})
 	p.stop()
-	final := w.begin(-1, false, asIs)
+	final := w.begin(asIs)
 	after(20 * time.Second)
 	blocked := w.blocked()
 	if !touched && !slices.Equal(blocked, []string{"c-1 theirs (paused false, disabled true)"}) {
@@ -97,19 +98,18 @@ func (w *world) happen(p *process, act string, lag time.Duration) *process {
 	verb, arg, _ := strings.Cut(act, " ")
 	switch {
 	case verb == "move":
-		if w.paused || p.isDead() || !p.holds || w.entry().To != w.service { // nobody moves the Service then, or not within a request
-			return p
+		if w.isMovable(p) {
+			w.move(arg, lag)
 		}
-		w.move(arg, lag)
 	case act == "crash":
 		w.change(func() { p.dead = true })
 		p.stop()
-		return w.begin(-1, false, asIs)
+		return w.begin(asIs)
 	case act == "end":
 		p.stop()
-		return w.begin(-1, false, asIs)
+		return w.begin(asIs)
 	case verb == "die":
-		w.change(func() { p.left, p.executed = 3, arg == "after" })
+		w.doom(p, 3, map[string]fate{"soon": killed, "after": killedAfter, "gently": ended}[arg])
 	case act == "put back":
 		w.change(func() { w.service = "a" })
 		time.AfterFunc(70*time.Millisecond, func() { w.change(func() { w.service = w.wanted }) })
@@ -123,6 +123,14 @@ func (w *world) happen(p *process, act string, lag time.Duration) *process {
 		w.change(func() { w.podHappens(act) })
 	}
 	return p
+}
+
+// isMovable reports whether a process would move the Service now: it may, and not within a request.
+func (w *world) isMovable(p *process) bool {
+	to := w.entry().To
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !w.paused && !p.dead && p.holds && to == w.service
 }
 
 func (w *world) podHappens(act string) {
@@ -142,6 +150,8 @@ func (w *world) podHappens(act string) {
 			w.birth(fmt.Sprint(i, "-", w.births), i)
 		case "hang":
 			pods[0].fault = errHangs
+		case "hide":
+			pods[0].hide()
 		case "heal":
 			pods[0].fault = nil
 		}

@@ -81,7 +81,7 @@ type Runner struct {
 	errands, crew sync.WaitGroup
 
 	mu      sync.Mutex
-	seen    *Seen
+	seen    *insight
 	state   State
 	workers map[types.UID]*worker
 	// heldAt is when this process was last known to hold the cluster; leaving is until when it puts right what is ours
@@ -135,8 +135,9 @@ func New(c Config) *Runner {
 
 // See takes what is to be known now, and returns at once. It is called after every change of it.
 func (r *Runner) See(s Seen) {
+	seen := understand(s)
 	r.mu.Lock()
-	r.seen = &s
+	r.seen = seen
 	r.mu.Unlock()
 	r.Wake()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,10 +52,24 @@ func (w *worker) one(ctx context.Context, s Step, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	err := w.command(ctx, s, now)
-	if f, ok := errors.AsType[*pooler.Error](err); ok && f.Fault == pooler.Refused && !w.isListed(s.Database) {
-		return nil // there is no such database here
+	if f, ok := errors.AsType[*pooler.Error](err); ok && f.Fault == pooler.Refused && strings.Contains(f.Detail, "no such database") {
+		w.lack(s.Database)
+		return nil
 	}
 	return err
+}
+
+// lack notes that there is no such database here any more.
+func (w *worker) lack(name string) {
+	delete(w.ailing, name)
+	w.unstale(name)
+}
+
+// unstale notes that new clients of a database of the new writer are told the truth.
+func (w *worker) unstale(name string) {
+	if w.view.Stale != nil {
+		w.view.Stale[name] = false
+	}
 }
 
 // command says something on the console, and notes what came of it.
@@ -80,7 +95,7 @@ func (w *worker) command(ctx context.Context, s Step, now time.Time) error {
 	case Reconnect:
 		err := w.console.Reconnect(ctx, s.Database)
 		if err == nil {
-			delete(w.view.Stale, s.Database)
+			w.unstale(s.Database)
 		}
 		return err
 	default:
@@ -96,7 +111,7 @@ func (w *worker) well(name string, err error, change func(*pooler.Database)) err
 	return err
 }
 
-// isListed reports whether the pooler itself named a database, or none is meant.
+// isListed reports whether the pooler itself named a database; "" is no name.
 func (w *worker) isListed(name string) bool {
 	return name == "" || slices.Contains(w.listed, name)
 }

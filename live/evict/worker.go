@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ type worker struct {
 	number  uint64                     // the eviction that view is about
 	looked  bool                       // over any connection
 	ailing  map[string]pooler.Database // that may be paused or disabled by us, as far as is known
-	listed  []string                   // databases that the pooler itself names
+	listed  []string                   // databases that the pooler itself names, by itself or as a client's
 	refused string                     // why the pod is not deleted, and who is stuck on it; "" when that is not so
 
 	// guarded by the Runner
@@ -104,7 +105,7 @@ func (w *worker) pass(ctx context.Context) time.Duration {
 		return slowGap
 	}
 	m, turn := w.moment()
-	w.distrust(m.Side)
+	w.distrust(m)
 	move := Next(w.view, m)
 	if move.Opening {
 		w.view.Opened = m.Now
@@ -122,15 +123,22 @@ func (w *worker) pass(ctx context.Context) time.Duration {
 	return w.gap(m, move)
 }
 
-// distrust notes, once, which databases of the new writer have been used before. One that is used for the first time from
-// here on learns nothing that is wrong.
-func (w *worker) distrust(side Side) {
-	if side != Promoted || w.view.Stale != nil || !w.view.Failing.IsZero() {
+// distrust notes which databases of the new writer may repeat what its server said as a standby: those that had been used
+// before, and those that the demoted pods serve. PgBouncer hides a database that nobody uses, but remembers. Any other
+// is used for the first time from here on, and learns nothing that is wrong.
+func (w *worker) distrust(m Moment) {
+	if m.Side != Promoted || !w.view.Failing.IsZero() {
 		return
 	}
-	w.view.Stale = map[string]bool{}
-	for _, name := range w.listed {
-		w.view.Stale[name] = true
+	doubted := slices.Collect(maps.Keys(m.Known))
+	if w.view.Stale == nil {
+		w.view.Stale = map[string]bool{}
+		doubted = append(doubted, w.listed...)
+	}
+	for _, name := range doubted {
+		if _, ok := w.view.Stale[name]; !ok {
+			w.view.Stale[name] = true
+		}
 	}
 }
 
@@ -170,9 +178,15 @@ func (w *worker) moment() (Moment, uint64) {
 	side := r.sideOf(w.instance)
 	return Moment{
 		Now: r.config.Now(), Side: side, Mode: r.config.Mode, Entry: s.entry, Known: r.known,
-		Repair: s.hold || r.config.Mode == ModeNone || side == Demoted && w.instance == s.target, Began: r.began, Moved: s.moved,
+		Repair: s.hold || r.config.Mode == ModeNone || s.isOverturned(side, w.instance), Began: r.began, Moved: s.moved,
 		Within: r.config.Within, Propagation: r.config.Propagation,
 	}, r.turn
+}
+
+// isOverturned reports whether the Writer Service belongs elsewhere by now than the entry says: to this instance that was
+// demoted, or no more to this one that was promoted. Another entry follows when it gets there.
+func (s situation) isOverturned(side Side, instance string) bool {
+	return s.target != "" && (side == Demoted) == (instance == s.target)
 }
 
 // look connects if need be, and asks what there is.
@@ -198,7 +212,8 @@ func (w *worker) look(ctx context.Context) error {
 	return nil
 }
 
-// remember adds to the databases those that are hidden and may be ours.
+// remember adds to the databases those that are hidden: they may be ours, or be used. PgBouncer hides a database of an
+// entry * that nobody uses, and goes on to hide it when the login that found it took longer than the next look for idle ones.
 func (w *worker) remember() {
 	w.listed = nil
 	for _, d := range w.view.Databases {
@@ -212,6 +227,15 @@ func (w *worker) remember() {
 			w.view.Databases = append(w.view.Databases, d)
 		}
 	}
+	for _, c := range w.view.Clients {
+		if _, ails := w.ailing[c.Database]; !w.isListed(c.Database) {
+			w.listed = append(w.listed, c.Database)
+			if !ails {
+				w.view.Databases = append(w.view.Databases, pooler.Database{Name: c.Database})
+			}
+		}
+	}
+	slices.Sort(w.listed)
 	slices.SortFunc(w.view.Databases, func(a, b pooler.Database) int { return strings.Compare(a.Name, b.Name) })
 }
 

@@ -30,6 +30,7 @@ type world struct {
 	mu      sync.Mutex
 	pods    map[string]*fakePod
 	control map[string]string // the data of the ConfigMap; nil: it does not exist
+	foreign bool              // it is somebody else's
 	// service is what the Writer Service selects, routed where the nodes send new connections.
 	service, routed, wanted string
 	record, paused, blind   bool
@@ -41,6 +42,8 @@ type world struct {
 	events                  []Event
 	// wantedAt is when it was decided who is wanted.
 	wantedAt time.Time
+	// open opens a console for a process; nil: that of a fakePod.
+	open func(ctx context.Context, p *process, address string) (Console, error)
 }
 
 // fakePod is a PgBouncer. It does what was measured of the real one.
@@ -51,6 +54,7 @@ type fakePod struct {
 	version            pooler.Version
 	life               int
 	databases          map[string]*fakeDatabase
+	fixed              bool // no other database is made
 	clients            []pooler.Client
 	fault              error // of every answer; errHangs for none
 	down, gone         bool
@@ -59,7 +63,8 @@ type fakePod struct {
 type fakeDatabase struct {
 	paused, disabled bool
 	killed           time.Time
-	// freed is true after KILL until somebody logs in: without a pool it is hidden, a moment after it was last named.
+	// freed is true after KILL until somebody logs in, and after a login that took long until it is named again: without a
+	// pool when idle ones were looked for, it is hidden, and yet what it is.
 	freed bool
 	named time.Time
 	// since when it is disabled, and how long it was before
@@ -116,8 +121,20 @@ func (p *fakePod) database(name string) *fakeDatabase {
 	if p.databases[name] == nil {
 		p.databases[name] = &fakeDatabase{freed: true}
 	}
-	p.databases[name].named = time.Now()
-	return p.databases[name]
+	d := p.databases[name]
+	d.named = time.Now()
+	d.freed = d.freed && !slices.ContainsFunc(p.clients, func(c pooler.Client) bool { return c.Database == name })
+	return d
+}
+
+// hidden reports whether SHOW DATABASES leaves it out.
+func (d *fakeDatabase) hidden() bool { return d.freed && time.Since(d.named) > 333*time.Millisecond }
+
+// hide hides every database of a pod although it is used, as when each login took long.
+func (p *fakePod) hide() {
+	for _, d := range p.databases {
+		d.freed, d.named = true, time.Now().Add(-time.Second)
+	}
 }
 
 // populate runs clients that are always connected, or about to be, the way the nodes route.
@@ -125,6 +142,9 @@ func (w *world) populate(ctx context.Context, n int) {
 	all := func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if w.connected() == n {
+			return
+		}
 		for i := range n {
 			w.comeBack(pooler.Client{User: "app", Database: []string{"shop", `odd "name`}[i%2], Addr: fmt.Sprint("10.9.0.", i)})
 		}
@@ -142,6 +162,14 @@ func (w *world) populate(ctx context.Context, n int) {
 			}
 		}
 	}()
+}
+
+// connected is how many clients are connected, anywhere.
+func (w *world) connected() (n int) {
+	for _, p := range w.pods {
+		n += len(p.clients)
+	}
+	return n
 }
 
 // comeBack connects a client that is nowhere.
@@ -168,76 +196,6 @@ func (w *world) of(instance string) (found []*fakePod) {
 	}
 	slices.SortFunc(found, func(a, b *fakePod) int { return cmp.Compare(a.name, b.name) })
 	return found
-}
-
-// process is one poolwright. It dies at a given command: before it is done, or before its answer comes.
-type process struct {
-	world    *world
-	runner   *Runner
-	stop     func()
-	left     int // commands before it dies; negative: it lives
-	executed bool
-	dead     bool
-	holds    bool
-}
-
-var errDead = errors.New("this process is dead")
-
-// begin starts a process that holds the cluster.
-func (w *world) begin(left int, executed bool, change func(*Config)) *process {
-	p := &process{world: w, left: left, executed: executed, holds: true}
-	config := Config{
-		Names:   live.Names{Cluster: "pg", Namespace: "db", Services: map[live.Role]string{live.Writer: "pg-writer", live.Reader: "pg-reader"}},
-		Client:  p.client(),
-		Pods:    w.seePods,
-		Console: p.console, Mode: ModeConsole,
-		Holds: func() bool { w.mu.Lock(); defer w.mu.Unlock(); return p.holds && !p.dead },
-		Tell:  func(e Event) { w.mu.Lock(); defer w.mu.Unlock(); w.events = append(w.events, e) },
-	}
-	change(&config)
-	p.runner = New(config)
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { p.runner.Run(ctx) })
-	p.stop = func() {
-		cancel()
-		running.Wait()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.processes = slices.DeleteFunc(w.processes, func(q *process) bool { return q == p })
-	}
-	w.mu.Lock()
-	w.processes = append(w.processes, p)
-	w.mu.Unlock()
-	w.show()
-	return p
-}
-
-// act does a command, unless the process dies of it.
-func (p *process) act(do func()) error {
-	p.world.mu.Lock()
-	if !p.dead && p.left == 0 {
-		p.dead = true
-		if p.executed {
-			p.world.mu.Unlock()
-			do()
-			return errDead
-		}
-	}
-	p.left--
-	dead := p.dead
-	p.world.mu.Unlock()
-	if dead {
-		return errDead
-	}
-	do()
-	return nil
-}
-
-func (p *process) isDead() bool {
-	p.world.mu.Lock()
-	defer p.world.mu.Unlock()
-	return p.dead
 }
 
 // policy is what the API server refuses.
@@ -278,7 +236,7 @@ func (w *world) show() {
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{render.LabelInstance: w.service}},
 	}
 	if w.record {
-		r := live.Record{Version: 1, Epoch: 8, To: w.wanted, At: time.Now(), Select: map[live.Role]map[string]string{live.Writer: {render.LabelInstance: w.wanted}}}
+		r := live.Record{Version: 1, Epoch: 8, To: w.wanted, At: time.Now(), Select: map[live.Role]map[string]string{live.Writer: {render.LabelCluster: "pg", render.LabelInstance: w.wanted}}}
 		svc.Annotations[live.AnnotationOverride] = r.String()
 	}
 	s := Seen{Wanted: w.wanted, Paused: w.paused}
