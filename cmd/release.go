@@ -83,7 +83,9 @@ func (r *release) run(ctx context.Context, force bool, now time.Time) error {
 }
 
 // idle reports whether there was nothing to take back.
-func (r *release) idle() bool { return r.before.Control.Order == nil && len(live.HandBack(r.before)) == 0 }
+func (r *release) idle() bool {
+	return r.before.Control.Order == nil && len(live.HandBack(r.before)) == 0
+}
 
 // takeBack writes the word: the order is gone, and every override up to now. Who may not write it can release all the same.
 func (r *release) takeBack(ctx context.Context, now time.Time) error {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,7 @@ var programs = map[Driver][]string{
 
 // process runs an application until the end.
 func (w *crowd) process(ctx context.Context, program []string) {
-	args := append(program[1:], dsn(w.address), strconv.Itoa(len(w.diaries)), strconv.FormatInt(w.cell.Pace().Milliseconds(), 10))
+	args := append(slices.Clone(program[1:]), dsn(w.address), strconv.Itoa(len(w.diaries)), strconv.FormatInt(w.cell.Pace().Milliseconds(), 10))
 	cmd := exec.CommandContext(ctx, program[0], args...)
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
