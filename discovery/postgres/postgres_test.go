@@ -72,6 +72,16 @@ func TestOnRealServers(t *testing.T) {
 	cut.Store(false)
 	bed.Rejoin("a")
 	step("a is back as a standby", "a=reader b=writer c=reader")
+
+	drain(o)
+	bed.Freeze("b") // the kernel goes on answering for it, so only a sign of life tells
+	select {
+	case <-o.Lost():
+	case <-time.After(20 * time.Second):
+		t.Error("the loss of b is not told")
+	}
+	bed.Thaw("b")
+	step("b goes on", "a=reader b=writer c=reader")
 }
 
 func TestOneServer(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 
 // server is a PostgreSQL server over pipes, in the test's own time. What it does is its script's.
 type server struct {
-	mu    sync.Mutex
-	dials int
-	open  []net.Conn
+	frozen bool
+	mu     sync.Mutex
+	dials  int
+	open   []net.Conn
 	// login and answer play one message each; the default lets everybody in, and answers "1".
 	login  func(*pgproto3.Backend)
 	answer func(*pgproto3.Backend)
@@ -41,8 +42,13 @@ func (s *server) serve(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if _, ok := message.(*pgproto3.Query); ok {
+		switch message.(type) {
+		case *pgproto3.Query:
 			s.play(s.script(false), b)
+		case *pgproto3.Sync:
+			if !s.isFrozen() {
+				s.play(ready, b)
+			}
 		}
 	}
 }
@@ -59,6 +65,21 @@ func (s *server) script(login bool) func(*pgproto3.Backend) {
 func (s *server) play(script func(*pgproto3.Backend), b *pgproto3.Backend) {
 	script(b)
 	_ = b.Flush() // the client may be gone
+}
+
+func ready(b *pgproto3.Backend) { b.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'}) }
+
+func (s *server) isFrozen() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.frozen
+}
+
+// freeze lets the server answer nothing any more, and end no connection.
+func (s *server) freeze() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frozen = true
 }
 
 // set changes what the server does from now on.

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -93,7 +95,7 @@ func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 	held, done := context.WithDeadline(ctx, c.expires)
 	defer done()
 	for err == nil {
-		err = c.pg.WaitForNotification(held)
+		err = c.listen(held)
 	}
 	if held.Err() != nil {
 		c.close()
@@ -101,6 +103,32 @@ func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 	}
 	c.drop()
 	return judge(ctx, err).Code != idleTimeout
+}
+
+// How often a quiet peer is asked for a sign of life, and how long it may take. A machine that is frozen, or
+// whose network is gone, ends no connection.
+const (
+	beatEvery  = 250 * time.Millisecond
+	beatWithin = time.Second
+)
+
+// listen reads for a while; when nothing came, the peer has to answer. It asks no question, only whether it is in step
+// (Sync), which no log of statements shows.
+func (c *conn) listen(ctx context.Context) error {
+	quiet, done := context.WithTimeout(ctx, beatEvery)
+	defer done()
+	err := c.pg.WaitForNotification(quiet)
+	if quiet.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	within, done := context.WithTimeout(ctx, beatWithin)
+	defer done()
+	beat := c.pg.StartPipeline(within)
+	if err := beat.Sync(); err != nil {
+		return errors.Join(err, beat.Close())
+	}
+	_, err = beat.GetResults()
+	return cmp.Or(beat.Close(), err)
 }
 
 // idleTimeout is idle_session_timeout: a rule of the server against idle sessions, and no loss.

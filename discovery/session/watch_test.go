@@ -158,17 +158,36 @@ func TestAnIdleTimeoutOfTheServerIsNoLoss(t *testing.T) {
 		server.set(func(b *pgproto3.Backend) {
 			welcome(b)
 			_ = b.Flush()
-			time.Sleep(20 * time.Second)
+			time.Sleep(beatEvery * 4 / 5) // a longer one never comes: the watch is not idle for so long
 			b.Send(&pgproto3.ErrorResponse{Severity: "FATAL", Code: "57P05", Message: "idle-session timeout"})
 		}, one)
 		w := NewWatch(server.config())
 		w.On(Address{Host: "db"})
 		time.Sleep(59 * time.Second)
-		if lost(w) || server.dialled() != 3 {
-			t.Errorf("told as a loss, or dialled %d times", server.dialled())
+		if lost(w) || server.dialled() != 11 {
+			t.Errorf("told as a loss, or dialled %d times, want 11 with pauses up to 10 s", server.dialled())
 		}
 		w.Close()
 		time.Sleep(20 * time.Second)
+	})
+}
+
+// TestAFrozenPeerIsALoss: it ends no connection, and is known to be lost all the same, soon; one that answers is not.
+func TestAFrozenPeerIsALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := newServer()
+		w := NewWatch(server.config())
+		defer w.Close()
+		w.On(Address{Host: "db"})
+		time.Sleep(20 * time.Second)
+		if synctest.Wait(); lost(w) || server.dialled() != 1 {
+			t.Fatalf("lost although it answers; dialled %d times", server.dialled())
+		}
+		server.freeze()
+		time.Sleep(beatEvery + beatWithin)
+		if synctest.Wait(); !lost(w) {
+			t.Error("not lost")
+		}
 	})
 }
 
