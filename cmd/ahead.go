@@ -49,7 +49,7 @@ func (gitOnly) Trouble() error                   { return nil }
 // fromKubernetes adds to the evidence what Kubernetes shows and people said there.
 func (e evidence) fromKubernetes(s live.Sight) evidence {
 	e = e.fromPeople(s.Control)
-	e.Ready, e.Applied, e.Order = readyMembers(s), s.Applied(), orderOf(s.Order())
+	e.Ready, e.Applied, e.Order, e.Spent = readyMembers(s), s.Applied(), orderOf(s.Order()), s.SpentEpoch()
 	return e
 }
 
@@ -63,7 +63,7 @@ func (e evidence) fromPeople(c live.Control) evidence {
 		e.Resumed = r.At
 	}
 	if r := c.Release; r != nil {
-		e.Released = r.Epoch
+		e.Spent = r.Epoch
 	}
 	return e
 }
@@ -107,7 +107,8 @@ func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, 
 	}
 	w.Epoch, w.Declared, w.Head = decided.Want.Epoch, declared.Epoch, head
 	w.From, w.To, w.Reason = declared.Writer, decided.Want.Writer, codesText(decided.Reasons)
-	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != ""
+	w.Off = !d.PatchesServices()
+	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != "" && !w.Off
 	w.Hold = decided.Action == plan.Hold
 	if o := e.Order; o != nil && o.Writer == w.To && w.Begin {
 		w.By, w.Until = cmp.Or(o.By, "a person"), o.Until
@@ -149,7 +150,7 @@ func (r *Reconciler) leadWithoutGit(d declaration) {
 		r.Live.Want(live.Want{Hold: true, Paused: pausedText(d, e)})
 		return
 	}
-	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared, LastEpoch: e.Released}, Ready: e.Ready, Order: e.Order, Window: e.Window}
+	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared, LastEpoch: e.Spent}, Ready: e.Ready, Order: e.Order, Window: e.Window}
 	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	w := wantOf(d, declared, "", decided, e)
 	w.Declared = 0
@@ -181,7 +182,7 @@ type liveSide struct {
 func (l *liveSide) Follow(d declaration) (objects string) {
 	names := namesOf(d.Cluster)
 	key := strings.Join([]string{names.Namespace, names.Cluster, names.Services[live.Writer], names.Services[live.Reader], d.Cluster.Spec.GitOps.ArgoCDNamespace}, "\n")
-	if !d.PatchesServices() {
+	if !d.PatchesServices() && !l.isAhead() {
 		key = ""
 	}
 	declared := key
@@ -191,11 +192,34 @@ func (l *liveSide) Follow(d declaration) (objects string) {
 	if declared == l.declared {
 		return key
 	}
+	l.abandon(names)
 	l.end()
 	if l.declared = declared; key != "" {
 		l.begin(d, names)
 	}
 	return key
+}
+
+// isAhead reports whether an override is under way, which is handed back before a person's wish to leave the Services to Git is followed.
+func (l *liveSide) isAhead() bool {
+	s, ok := l.Sight()
+	return ok && s.Record() != nil
+}
+
+// abandon takes what is ours off Services that the declaration names no longer: nobody will look at them again, and the GitOps tool
+// prunes nothing that is frozen. What cannot be done is found by `doctor`.
+func (l *liveSide) abandon(next live.Names) {
+	s, ok := l.Sight()
+	if !ok || !l.holds() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, siteTimeout)
+	defer cancel()
+	for _, w := range live.HandBack(s) {
+		if w.Role != "" && (next.Namespace != s.Names.Namespace || next.Services[w.Role] != w.Name) {
+			_ = live.Do(ctx, l.point.kube.Interface, s.Names, w)
+		}
+	}
 }
 
 func (l *liveSide) begin(d declaration, names live.Names) {

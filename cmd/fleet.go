@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,8 +19,9 @@ type fleet struct {
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	keeps map[place]string // which file keeps a place
-	ctx   context.Context  // ends the lanes, after the clusters
+	keeps map[place]string  // which file keeps a place
+	names map[string]string // and which a cluster, by namespace and name
+	ctx   context.Context   // ends the lanes, after the clusters
 }
 
 // overlaps reports whether two places share files.
@@ -33,7 +35,7 @@ func (p place) overlaps(other place) bool {
 func runFleet(ctx context.Context, world outside, files []string, say func(Event)) {
 	lanes, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, ctx: lanes}
+	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, names: map[string]string{}, ctx: lanes}
 	if world.Kube != nil {
 		world.Kube.keeps.expect(files)
 	}
@@ -52,7 +54,7 @@ func (f *fleet) keep(ctx context.Context, path string) {
 	declare := func() (declaration, error) {
 		d, err := file.read()
 		if err == nil {
-			err = f.claim(path, d.place())
+			err = cmp.Or(f.claim(path, d.place()), f.claimName(path, d.Metadata.Namespace+"/"+d.Metadata.Name))
 		}
 		f.tells(path, d, err)
 		return d, err
@@ -90,6 +92,18 @@ func (f *fleet) claim(path string, p place) error {
 	}
 	maps.DeleteFunc(f.keeps, func(other place, keeper string) bool { return keeper == path && other != p })
 	f.keeps[p] = path
+	return nil
+}
+
+// claimName makes a file the keeper of a cluster in Kubernetes, and of no other: two would move the Services to and fro for ever.
+func (f *fleet) claimName(path, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if keeper, taken := f.names[name]; taken && keeper != path {
+		return fmt.Errorf("reading %s: it declares cluster %s, as %s does", path, name, keeper)
+	}
+	maps.DeleteFunc(f.names, func(other, keeper string) bool { return keeper == path && other != name })
+	f.names[name] = path
 	return nil
 }
 

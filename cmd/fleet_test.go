@@ -88,3 +88,24 @@ func TestOnePlaceHasOneFile(t *testing.T) {
 		}
 	}
 }
+
+// TestAClusterIsKeptByOneFile: two files in different directories, or repositories, may not declare the same cluster.
+func TestAClusterIsKeptByOneFile(t *testing.T) {
+	f := &fleet{names: map[string]string{}}
+	for _, step := range []struct {
+		path, name string
+		taken      bool
+	}{
+		{path: "a.yaml", name: "db/story"},
+		{path: "a.yaml", name: "db/story"},
+		{path: "b.yaml", name: "db/story", taken: true},
+		{path: "b.yaml", name: "other/story"},
+		{path: "a.yaml", name: "db/renamed"},
+		{path: "b.yaml", name: "db/story"},
+		{path: "a.yaml", name: "db/story", taken: true},
+	} {
+		if err := f.claimName(step.path, step.name); (err != nil) != step.taken {
+			t.Errorf("%s declares %s: %v", step.path, step.name, err)
+		}
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/poolwright/poolwright/live"
 )
 
@@ -121,11 +123,7 @@ func (c PatchCmd) words(more string) []string {
 // isTerminal reports whether somebody can be asked.
 func isTerminal(in io.Reader) bool {
 	f, ok := in.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // orderTimeout bounds the writing of the order: the Writer does not wait for it longer.

@@ -73,7 +73,7 @@ func (s site) movable(sight live.Sight) error {
 // decide is the plan for the order, as a poolwright that runs will make it: the same selectors and the same epoch.
 func (m motion) decide(c PatchCmd, by string) plan.Plan {
 	if c.To == m.state.Writer {
-		return plan.Plan{Want: m.state}
+		return m.back()
 	}
 	rules := plan.DefaultRules()
 	if m.declared != nil {
@@ -84,12 +84,21 @@ func (m motion) decide(c PatchCmd, by string) plan.Plan {
 		Topology: ordered(m.state, c.To), Declared: plan.Declared{State: m.state},
 		Order: &plan.Order{Writer: c.To, Reason: c.Reason, By: by, Until: m.now.Add(c.For)},
 	}
-	saw.Declared.LastEpoch = m.sight.LastEpoch()
+	saw.Declared.LastEpoch = max(m.sight.LastEpoch(), m.sight.SpentEpoch())
 	decided, _ := plan.Decide(plan.Memory{}, saw, rules, m.now)
 	if r := m.sight.Record(); r != nil && sameMembership(*r, render.Select(m.names.Cluster, decided.Want)) {
 		decided.Want.Epoch = r.Epoch // the override that stands says it already
 	}
 	return decided
+}
+
+// back is the plan for the writer that is applied. Where an override stands, its epoch is beyond that: Git may have gone on since.
+func (m motion) back() plan.Plan {
+	want := m.state
+	if r := m.sight.Record(); r != nil && !sameMembership(*r, render.Select(m.names.Cluster, want)) {
+		want.Epoch = max(m.sight.LastEpoch(), m.sight.SpentEpoch()) + 1
+	}
+	return plan.Plan{Want: want}
 }
 
 // sameMembership reports whether a record selects what sel does.

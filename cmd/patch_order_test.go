@@ -49,7 +49,7 @@ func TestAnOrderForTheDeclaredWriterMovesWhatDrifted(t *testing.T) {
 				ours, _ := split(b.service(role).Spec.Selector)
 				wantIs(t, string(role), selectorText(ours), selectorText(keys))
 			}
-			wantWords(t, out, "expect   a poolwright that runs hands the Services back: Git says this already, as epoch 7")
+			wantWords(t, out, "expect   a poolwright that runs hands the Services back: what is applied from Git says this already, as epoch 7")
 		})
 	}
 }

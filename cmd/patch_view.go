@@ -163,8 +163,8 @@ func (m motion) expectation() string {
 	if m.sight.Control.Pause != nil {
 		when = "after `" + m.command("resume") + "` "
 	}
-	if m.want.To == m.state.Writer {
-		return fmt.Sprintf("%sa poolwright that runs hands the Services back: Git says this already, as epoch %d", when, m.want.Epoch)
+	if m.want.To == m.state.Writer && m.want.Epoch == m.state.Epoch {
+		return fmt.Sprintf("%sa poolwright that runs hands the Services back: what is applied from Git says this already, as epoch %d", when, m.want.Epoch)
 	}
 	applied := "somebody has applied it (no GitOps tool says that it does)"
 	if o := live.OwnerOf(m.sight.Services[live.Writer]); o.Tool != live.NoTool {

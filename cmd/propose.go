@@ -33,8 +33,8 @@ type evidence struct {
 	Applied uint64
 	// Resumed is when a person last lifted what reverts hold.
 	Resumed time.Time
-	// Released is the newest epoch of an override that a person took back: no decision has it again.
-	Released uint64
+	// Spent is the newest epoch that is live already, or was taken back: no decision has it again.
+	Spent uint64
 }
 
 // proposal is one decision and what it would change in Git.
@@ -101,7 +101,7 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 // observationOn joins what was seen with what base declares.
 func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observation, error) {
 	declared, err := declaredIn(d, base, e.Resumed)
-	declared.LastEpoch = max(declared.LastEpoch, e.Released)
+	declared.LastEpoch = max(declared.LastEpoch, e.Spent)
 	return plan.Observation{
 		Topology: e.Topology, Declared: declared, Ready: e.Ready, Order: e.Order, Window: e.Window,
 		Pinned: render.Pinned(declared.State, base.Files),

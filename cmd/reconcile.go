@@ -188,7 +188,7 @@ func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	}
 	saw := r.saw
 	saw.Topology, saw.Window, saw.Ready, saw.Order = e.Topology, e.Window, e.Ready, e.Order
-	saw.Declared.LastEpoch = max(saw.Declared.LastEpoch, e.Released)
+	saw.Declared.LastEpoch = max(saw.Declared.LastEpoch, e.Spent)
 	var decided plan.Plan
 	decided, r.memory = plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
 	r.lead(d, saw.Declared.State, headOf(r.git.base), decided)

@@ -34,3 +34,21 @@ func TestAnEpochThatWasTakenBackIsNotUsedAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEpochThatIsLiveIsNotUsedAgain: the repository was put back to epoch 1 after the Services had come to 7.
+func TestAnEpochThatIsLiveIsNotUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		k.sight.Receipt = 7
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		w.change(func() { w.writer = "b" })
+		after(20 * time.Second)
+		if got := k.last(t); got.Epoch < 8 {
+			t.Errorf("wanted %+v, want an epoch beyond what is live", got)
+		}
+		if got := s.subjects(); len(got) < 2 || !strings.Contains(got[1], "writer a → b (epoch 8)") && !strings.Contains(got[1], "writer a → b (epoch 9)") {
+			t.Errorf("committed %q", got)
+		}
+	})
+}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/poolwright/poolwright/render"
 )
 
 // ControlName is the name of poolwright's own ConfigMap of a cluster: what must
@@ -83,7 +81,7 @@ func ParseControl(data map[string]string) (c Control, err error) {
 	read(KeyOrder, into(&c.Order, said(func(o Order) bool { return o.Writer != "" && !o.Until.IsZero() })))
 	read(KeyPause, into(&c.Pause, said(func(p Pause) bool { return p.Reason != "" || p.By != "" })))
 	read(KeyResume, into(&c.Resume, said(func(r Resume) bool { return !r.At.IsZero() })))
-	read(KeyRelease, into(&c.Release, said(func(r Recall) bool { return r.Epoch <= render.MaxEpoch && !r.At.IsZero() })))
+	read(KeyRelease, into(&c.Release, said(func(r Recall) bool { return r.Epoch <= maxEpoch && !r.At.IsZero() })))
 	if _, ok := data[KeyPause]; ok && c.Pause == nil {
 		c.Pause = &Pause{By: "somebody", Reason: "data.pause of the control ConfigMap cannot be read"}
 	}
@@ -133,6 +131,19 @@ func (s Sight) Applied() uint64 {
 		}
 	}
 	return 0
+}
+
+// SpentEpoch is the newest epoch that was taken back, or that is a receipt on a live object: to be one, it need not be of the history that
+// Git has now. No decision may have it again, or a receipt would prove what is not true.
+func (s Sight) SpentEpoch() uint64 {
+	spent := s.Receipt
+	for _, svc := range s.Services {
+		spent = max(spent, ReceiptOf(svc))
+	}
+	if r := s.Control.Release; r != nil {
+		spent = max(spent, r.Epoch)
+	}
+	return spent
 }
 
 // LastEpoch is the newest epoch that an override had that stands, or that was taken back; 0 when none did.

@@ -68,6 +68,9 @@ func (l *look) readRecords() {
 			continue
 		}
 		r, err := ParseRecord(svc.Annotations[AnnotationOverride])
+		if err == nil {
+			err = r.isOf(l.sight.Names.Cluster)
+		}
 		if err != nil {
 			l.say(BadRecord, l.object(role), err.Error(), "")
 			continue
@@ -82,7 +85,11 @@ func (l *look) readRecords() {
 		l.say(BadRecord, l.control(), l.sight.ControlErr.Error(), "kubectl -n "+l.sight.Names.Namespace+" edit configmap "+ControlName(l.sight.Names.Cluster))
 	}
 	if m := l.sight.Control.Override; m != nil {
-		l.consider(*m)
+		if err := m.isOf(l.sight.Names.Cluster); err != nil {
+			l.say(BadRecord, l.control(), err.Error(), "")
+		} else {
+			l.consider(*m)
+		}
 	}
 	l.takenBack = l.strongest != nil && l.sight.Control.Release.takes(*l.strongest)
 }
@@ -101,7 +108,7 @@ func (l *look) consider(r Record) {
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
 	l.standing = r != nil || w.Begin || l.lags()
-	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > max(w.Epoch, w.Known)) {
+	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > w.Known) {
 		l.target = *r
 		return
 	}
@@ -127,7 +134,7 @@ func sameSelect(a, b map[Role]map[string]string) bool { return maps.EqualFunc(a,
 func (l *look) lags() bool {
 	t, ok := l.want.target(Writer)
 	svc := l.sight.Services[Writer]
-	if !ok || svc == nil || l.want.Hold || l.want.Declared == 0 || l.want.Epoch != l.want.Declared {
+	if !ok || svc == nil || l.want.Off || l.want.Hold || l.want.Declared == 0 || l.want.Epoch != l.want.Declared {
 		return false
 	}
 	receipt := ReceiptOf(svc)
@@ -148,13 +155,19 @@ func (l *look) override() {
 	}
 	done := true
 	for _, role := range l.roles() {
-		svc, ok := l.mine(role)
-		done = ok && l.service(role, svc) && done // a Service that is away may come back with what Git said before
+		if svc, ok := l.mine(role); ok {
+			done = l.service(role, svc) && done
+		} else if away(l.sight.Services[role]) { // it comes back with what the tool has applied last
+			done = l.sight.Receipt >= l.target.Epoch && l.isDeclared() && done
+		}
 	}
 	l.verdict.Phase = l.phase(done)
 	l.mirror(done)
 	l.nudge()
 }
+
+// away reports whether a Service does not exist, or is about to.
+func away(svc *corev1.Service) bool { return svc == nil || svc.DeletionTimestamp != nil }
 
 // nothingToMove reports whether no role Service exists that is ours.
 func (l *look) nothingToMove() bool {
@@ -348,7 +361,11 @@ func (l *look) rest() {
 // ahead tells that the Services are ahead of Git, and since when.
 func (l *look) ahead() {
 	if r := l.strongest; r != nil {
-		l.say(AheadOfGit, l.cluster(), fmt.Sprintf("since %s: writer %s → %s", r.At.Format(time.RFC3339), r.From, r.To), "poolwright status --cluster "+l.sight.Names.Cluster)
+		moved := r.From + " → " + r.To
+		if r.From == r.To {
+			moved = r.To
+		}
+		l.say(AheadOfGit, l.cluster(), fmt.Sprintf("since %s: writer %s", r.At.Format(time.RFC3339), moved), "poolwright status --cluster "+l.sight.Names.Cluster)
 		l.tellReceipt()
 	}
 }

@@ -18,7 +18,7 @@ import (
 func (l *look) mine(role Role) (*corev1.Service, bool) {
 	svc := l.sight.Services[role]
 	switch {
-	case svc == nil || svc.DeletionTimestamp != nil:
+	case away(svc):
 		l.say(ServiceMissing, l.object(role), "it does not exist", "let your GitOps tool apply the cluster's directory")
 	case !l.isOurs(svc):
 		l.say(NotOurs, l.object(role), fmt.Sprintf("its label %s is %q: it is somebody else's", render.LabelCluster, svc.Labels[render.LabelCluster]),
@@ -99,7 +99,7 @@ func ReceiptOf(svc *corev1.Service) uint64 { return epochOf(svc.Annotations[rend
 // epochOf reads an epoch, 0 for what is none.
 func epochOf(text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n > render.MaxEpoch {
+	if err != nil || n > maxEpoch {
 		return 0
 	}
 	return n

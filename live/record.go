@@ -25,6 +25,9 @@ const (
 // recordVersion is the only version of Record that there is.
 const recordVersion = 1
 
+// maxEpoch is the greatest epoch that is believed of what is live: Git can go beyond it.
+const maxEpoch = render.MaxEpoch / 2
+
 // Record says that the role Services are ahead of Git, and why. It stands as JSON
 // in AnnotationOverride of each of them and, so that it survives the replacement
 // of a Service, in the control ConfigMap. It holds all that is needed to put the
@@ -67,8 +70,8 @@ func ParseRecord(text string) (Record, error) {
 		return Record{}, fmt.Errorf("reading the override record: version %d is not %d", r.Version, recordVersion)
 	case r.Epoch == 0 || r.At.IsZero():
 		return Record{}, fmt.Errorf("reading the override record: epoch or time is missing")
-	case r.Epoch > render.MaxEpoch:
-		return Record{}, fmt.Errorf("reading the override record: epoch %d is beyond %d", r.Epoch, uint64(render.MaxEpoch))
+	case r.Epoch > maxEpoch:
+		return Record{}, fmt.Errorf("reading the override record: epoch %d is beyond %d", r.Epoch, uint64(maxEpoch))
 	case len(r.Select) == 0:
 		return Record{}, fmt.Errorf("reading the override record: it does not say what is selected")
 	}
@@ -86,6 +89,16 @@ func ParseRecord(text string) (Record, error) {
 		}
 	}
 	return r, nil
+}
+
+// isOf reports what is wrong with a record that stands on an object of a cluster: it must select that cluster's pods.
+func (r Record) isOf(cluster string) error {
+	for role, keys := range r.Select {
+		if keys[render.LabelCluster] != render.LabelValue(cluster) {
+			return fmt.Errorf("reading the override record: the %s selects pods of cluster %q", role, keys[render.LabelCluster])
+		}
+	}
+	return nil
 }
 
 // String is the JSON of the record: the same record, the same bytes.

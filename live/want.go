@@ -28,6 +28,8 @@ type Want struct {
 	Roles []Target
 	// Begin is true when a failover was decided: the Services run ahead of Git from now on.
 	Begin bool
+	// Off is true when no override may begin: a person leaves the Services to the GitOps tool. One that stands is handed back as ever.
+	Off bool
 	// Hold is true when nothing may be decided: Roles are what Git declares, and a record that is
 	// newer than Git stands.
 	Hold bool

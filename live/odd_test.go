@@ -1,0 +1,143 @@
+package live
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/poolwright/poolwright/render"
+)
+
+// TestARecordOfAnotherClusterIsNotObeyed: somebody copied a Service with its annotations, or a ConfigMap.
+func TestARecordOfAnotherClusterIsNotObeyed(t *testing.T) {
+	theirs := Record{Version: 1, Epoch: 9, To: "x", At: start, Select: map[Role]map[string]string{
+		Writer: {render.LabelCluster: "billing", render.LabelInstance: "x"}, Reader: {render.LabelCluster: "billing"},
+	}}
+	for where, put := range map[string]func(w *world){
+		"on the Writer": func(w *world) {
+			w.edit(Writer, "kubectl", func(s *corev1.Service) { s.Annotations[AnnotationOverride] = theirs.String() })
+		},
+		"mirrored": func(w *world) { w.control.Override = &theirs },
+	} {
+		for _, held := range []bool{false, true} {
+			w := newWorld(t, Flux)
+			put(w)
+			want := w.wish("a")
+			if held {
+				want = w.held()
+			}
+			v := Next(w.sight(), want, w.now)
+			w.perform(v, len(v.Writes))
+			if w.selected(Writer) != "a" || ourKeys(w.services[Reader].Spec.Selector)[render.LabelCluster] != cluster {
+				t.Errorf("%s: writes %q, the Writer selects %s", where, writesOf(v), w.selected(Writer))
+			}
+			if !slices.ContainsFunc(v.Conditions, func(c Condition) bool { return c.Code == BadRecord && strings.Contains(c.Detail, `cluster "billing"`) }) {
+				t.Errorf("%s: nobody is told: %v", where, v.Conditions)
+			}
+		}
+	}
+}
+
+// TestARecordThatADecisionDidNotKnowStands: a person counted from what is applied, and came to the epoch that Git has for another writer.
+func TestARecordThatADecisionDidNotKnowStands(t *testing.T) {
+	w := newWorld(t, Flux)
+	before := w.wish("a")
+	w.overriddenByOrder("b")
+	before.Epoch, before.Known = 2, 0
+	if v := Next(w.sight(), before, w.now); len(v.Writes) > 0 || v.Record.To != "b" {
+		t.Errorf("it writes %q for %+v", writesOf(v), v.Record)
+	}
+	before.Known = 2
+	if v := Next(w.sight(), before, w.now); !strings.HasPrefix(writesOf(v), "override writer") {
+		t.Errorf("it knows of it, and writes %q", writesOf(v))
+	}
+}
+
+// TestAnEpochThatIsLiveIsSpent: the repository was put back, or restored, and counts from below what is live.
+func TestAnEpochThatIsLiveIsSpent(t *testing.T) {
+	w := newWorld(t, Flux)
+	for epoch, writer := range map[uint64]string{2: "b"} {
+		w.commit(state(epoch, writer))
+		w.sync()
+	}
+	w.commit(state(1, "b"))
+	if got := w.sight().SpentEpoch(); got != 2 {
+		t.Errorf("spent is %d, want 2", got)
+	}
+	w.control.Release = &Recall{Epoch: 7, At: start}
+	if got := w.sight().SpentEpoch(); got != 7 {
+		t.Errorf("spent is %d, want 7", got)
+	}
+	w.services[Reader].Annotations[render.AnnotationEpoch] = "9007199254740991" // nobody could come after it
+	if got := w.sight().SpentEpoch(); got != 7 {
+		t.Errorf("spent is %d, want 7", got)
+	}
+}
+
+// TestAnOverrideEndsWithoutAReader: one that is somebody else's is nobody's business, and one that is away comes back with what was applied last.
+func TestAnOverrideEndsWithoutAReader(t *testing.T) {
+	for name, c := range map[string]struct {
+		change        func(w *world)
+		applied, ends bool
+	}{
+		"somebody else's":                        {change: func(w *world) { w.services[Reader].Labels[render.LabelCluster] = "other" }, applied: true, ends: true},
+		"away, and the commit is applied":        {change: func(w *world) { delete(w.services, Reader) }, applied: true, ends: true},
+		"away, and the commit is not applied":    {change: func(w *world) { delete(w.services, Reader) }},
+		"somebody else's, and it is not applied": {change: func(w *world) { w.services[Reader].Labels[render.LabelCluster] = "other" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, ArgoCD)
+			c.change(w)
+			w.overridden("b")
+			w.commit(state(2, "b"))
+			for range 6 {
+				if c.applied {
+					w.applyWriterAlone()
+				}
+				w.now = w.now.Add(time.Second)
+				v := Next(w.sight(), w.wish("b"), w.now)
+				w.perform(v, len(v.Writes))
+			}
+			v := Next(w.sight(), w.wish("b"), w.now)
+			if ends := v.Phase == Idle && w.control.Override == nil; ends != c.ends {
+				t.Errorf("it ends is %v, want %v: %s, %s", ends, c.ends, v.Phase, codesOf(v))
+			}
+		})
+	}
+}
+
+// applyWriterAlone lets the tool apply the head to the Writer and the topology.
+func (w *world) applyWriterAlone() {
+	reader, ok := w.services[Reader]
+	w.sync()
+	if delete(w.services, Reader); ok {
+		w.services[Reader] = reader
+	}
+}
+
+// TestNoOverrideBeginsWhereItIsOff: and one that stands is handed back.
+func TestNoOverrideBeginsWhereItIsOff(t *testing.T) {
+	w := newWorld(t, Flux)
+	off := func(writer string) Want {
+		want := w.wish(writer)
+		want.Off, want.Begin = true, false
+		return want
+	}
+	w.commit(state(2, "b")) // and not applied: Git names another writer than the Service
+	if v := Next(w.sight(), off("b"), w.now); len(v.Writes) > 0 {
+		t.Errorf("it writes %s", writesOf(v))
+	}
+	w = newWorld(t, Flux).overridden("b")
+	w.commit(state(2, "b"))
+	for range 8 {
+		w.sync()
+		v := Next(w.sight(), off("b"), w.now)
+		w.perform(v, len(v.Writes))
+	}
+	if got := w.traces(); len(got) > 0 || w.selected(Writer) != "b" {
+		t.Errorf("the Writer selects %s; %v", w.selected(Writer), got)
+	}
+}
