@@ -37,7 +37,7 @@ e2e bench-live bench-failover: SHELL := /bin/bash -o pipefail
 e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RUN=regexp for some of the tests)
 	$(E2E) -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux|Argo|Bench))' | sed -u '/^=== /d'
 
-bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 8 minutes, alone on the machine)
+bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 15 minutes, alone on the machine)
 	export BENCH_ROUNDS=$(or $(ROUNDS),20); $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'
 
 # What the application in Node.js needs, exactly as the lock file has it.

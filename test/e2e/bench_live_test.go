@@ -17,7 +17,8 @@ const smokeRounds = 3
 //
 //   - the role change is visible in the database not before the last answer "in recovery" of a poll every millisecond;
 //   - decided is the time of poolwright's log line;
-//   - patched, served and handed back are when the events of this test's own watches arrive, so that they contain the way to here;
+//   - patched is when the API server's audit log says that the patch was answered;
+//   - served and handed back are when the events of this test's own watches arrive, so that they contain the way to here;
 //   - committed is when git's server has carried out the push.
 //
 // Then the failovers are made once more, while a sampler reads the Writer's EndpointSlices as fast as one reader can. It is a load of its
@@ -34,6 +35,8 @@ func TestBenchLive(t *testing.T) {
 	r := newReport()
 	t.Run("flux", func(t *testing.T) { benchFailovers(t, r, n) })
 	t.Run("argo", func(t *testing.T) { benchReverts(t, r, n) })
+	t.Run("stanza", func(t *testing.T) { benchStanza(t, r, n, "server-side apply", argo{}) })
+	t.Run("stanza, client-side", func(t *testing.T) { benchStanza(t, r, n, "client-side apply", argo{clientSide: true}) })
 	t.Run("lease", func(t *testing.T) { benchTakeovers(t, r, n) })
 	r.write(os.Stdout)
 	for _, fault := range r.faults {

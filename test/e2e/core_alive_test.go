@@ -33,6 +33,21 @@ func TestCorePromise1DeadMeansStaleNotEmpty(t *testing.T) {
 	c.awaitBehind("b", "c")
 }
 
+// TestCorePromise1IsNotKeptByLabelsOnPods: the means of the peer, labels that a controller puts on live pods and that its Services
+// select by. Dead, it leaves the Service without anybody as soon as the pods are replaced.
+func TestCorePromise1IsNotKeptByLabelsOnPods(t *testing.T) {
+	t.Parallel()
+	c := bootstrap(t, hands{})
+	c.kubectl("create", "service", "clusterip", "story-labelled", "--tcp=6432")
+	c.kubectl("patch", "service", "story-labelled", "--type=json", "-p", `[{"op":"replace","path":"/spec/selector","value":{"role":"writer"}}]`)
+	c.kubectl("label", "pods", "-l", instanceKey+"=a", "role=writer")
+	c.await(t, "a behind the labelled Service", func() bool { return c.behind("story-labelled") == "a" })
+	c.p.Kill()
+	c.replacePods()
+	c.await(t, "nobody behind the labelled Service", func() bool { return c.behind("story-labelled") == "" })
+	c.awaitBehind("a", "b c")
+}
+
 // replacePods deletes every pod, and waits until others are ready.
 func (c *cluster) replacePods() {
 	c.t.Helper()
