@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -54,7 +53,10 @@ func (f *fleet) keep(ctx context.Context, path string) {
 	declare := func() (declaration, error) {
 		d, err := file.read()
 		if err == nil {
-			err = cmp.Or(f.claim(path, d.place()), f.claimName(path, d.Metadata.Namespace+"/"+d.Metadata.Name))
+			err = f.claim(path, d.place())
+		}
+		if err == nil && f.outside.Kube != nil {
+			err = f.claimName(path, d.Metadata.Namespace+"/"+d.Metadata.Name)
 		}
 		f.tells(path, d, err)
 		return d, err
