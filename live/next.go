@@ -108,7 +108,7 @@ func (l *look) consider(r Record) {
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
 	l.standing = r != nil || w.Begin || l.lags()
-	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > w.Known) {
+	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > w.Known && r.Epoch >= w.Epoch) {
 		l.target = *r
 		return
 	}
