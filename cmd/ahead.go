@@ -207,7 +207,7 @@ func (l *liveSide) isAhead() bool {
 }
 
 // abandon takes what is ours off Services that the declaration names no longer: nobody will look at them again, and the GitOps tool
-// prunes nothing that is frozen. What cannot be done is found by `doctor`.
+// prunes nothing that is frozen. What cannot be done now stays on them.
 func (l *liveSide) abandon(next live.Names) {
 	s, ok := l.Sight()
 	if !ok || !l.holds() {

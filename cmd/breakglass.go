@@ -71,7 +71,7 @@ func kubectlMove(n live.Names, t live.Target, svc *corev1.Service) string {
 		selector = maps.Clone(svc.Spec.Selector)
 		frozen = live.OwnerOf(svc).Tool == live.Flux
 	}
-	maps.DeleteFunc(selector, func(key, _ string) bool { return ourKey(key) })
+	maps.DeleteFunc(selector, func(key, _ string) bool { return live.IsOurKey(key) })
 	if selector == nil {
 		selector = map[string]string{}
 	}
@@ -103,9 +103,3 @@ func kubectlBack(n live.Names) string {
 
 // pointer is one step of a JSON Pointer.
 func pointer(key string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(key) }
-
-// ourKey reports whether a selector key is of poolwright's domain.
-func ourKey(key string) bool {
-	domain, _, ok := strings.Cut(key, "/")
-	return ok && (domain == "poolwright.dev" || strings.HasSuffix(domain, ".poolwright.dev"))
-}

@@ -165,7 +165,7 @@ func (e *exam) services(ctx context.Context) {
 			e.fail("service", "let your GitOps tool apply the cluster's directory", "service %s/%s does not exist", e.names.Namespace, name)
 		case err != nil:
 			e.unread("service", "get", "services", e.names.Namespace, name, err)
-		case !isOurs(svc, e.names.Cluster):
+		case !e.names.Own(svc):
 			e.fail("service", "rename that Service, or set spec.services in the Cluster file", "service %s/%s has no label %s=%s: it is somebody else's, and never written",
 				e.names.Namespace, name, render.LabelCluster, render.LabelValue(e.names.Cluster))
 		default:
@@ -206,7 +206,7 @@ func (e *exam) control(ctx context.Context) {
 	case err != nil:
 		e.unread("control", "get", "configmaps", e.names.Namespace, name, err)
 		return
-	case !isOurs(found, e.names.Cluster):
+	case !e.names.Own(found):
 		e.fail("control", "rename that ConfigMap", "configmap %s has no label %s=%s: it is somebody else's", object, render.LabelCluster, render.LabelValue(e.names.Cluster))
 		return
 	}

@@ -50,7 +50,7 @@ func (e *exam) keys(context.Context) {
 func split(selector map[string]string) (ours, foreign map[string]string) {
 	ours, foreign = map[string]string{}, map[string]string{}
 	for key, value := range selector {
-		if ourKey(key) {
+		if live.IsOurKey(key) {
 			ours[key] = value
 		} else {
 			foreign[key] = value
@@ -191,7 +191,7 @@ func (e *exam) another(selected string) string {
 // tried judges what came of the dry run.
 func (e *exam) tried(object string, got *corev1.Service, selector map[string]string) {
 	owns := slices.ContainsFunc(got.ManagedFields, func(m metav1.ManagedFieldsEntry) bool {
-		return m.Manager == live.FieldManager && m.Operation == metav1.ManagedFieldsOperationUpdate && ownsSelector(m)
+		return m.Manager == live.FieldManager && m.Operation == metav1.ManagedFieldsOperationUpdate && live.OwnsSelector(m)
 	})
 	switch {
 	case !maps.Equal(got.Spec.Selector, selector):

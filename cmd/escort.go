@@ -193,10 +193,7 @@ func poolerDirectory(dir string) func() (string, string, error) {
 		if err != nil {
 			return "", "", fmt.Errorf("reading the password: %w", err)
 		}
-		user, err := readLine(filepath.Join(dir, "username"))
-		if err != nil {
-			user, _ = readLine(filepath.Join(dir, "user")) // who needs one says so
-		}
+		user, _ := userIn(dir) // who needs one says so
 		return user, password, nil
 	}
 }

@@ -84,7 +84,7 @@ func (m motion) decide(c PatchCmd, by string) plan.Plan {
 		Topology: ordered(m.state, c.To), Declared: plan.Declared{State: m.state},
 		Order: &plan.Order{Writer: c.To, Reason: c.Reason, By: by, Until: m.now.Add(c.For)},
 	}
-	saw.Declared.LastEpoch = max(m.sight.LastEpoch(), m.sight.SpentEpoch())
+	saw.Declared.LastEpoch = m.newestEpoch()
 	decided, _ := plan.Decide(plan.Memory{}, saw, rules, m.now)
 	if r := m.sight.Record(); r != nil && sameMembership(*r, render.Select(m.names.Cluster, decided.Want)) {
 		decided.Want.Epoch = r.Epoch // the override that stands says it already
@@ -96,10 +96,13 @@ func (m motion) decide(c PatchCmd, by string) plan.Plan {
 func (m motion) back() plan.Plan {
 	want := m.state
 	if r := m.sight.Record(); r != nil && !sameMembership(*r, render.Select(m.names.Cluster, want)) {
-		want.Epoch = max(m.sight.LastEpoch(), m.sight.SpentEpoch()) + 1
+		want.Epoch = m.newestEpoch() + 1
 	}
 	return plan.Plan{Want: want}
 }
+
+// newestEpoch is the newest that anything live has, or had.
+func (m motion) newestEpoch() uint64 { return max(m.sight.LastEpoch(), m.sight.SpentEpoch()) }
 
 // sameMembership reports whether a record selects what sel does.
 func sameMembership(r live.Record, sel render.Selectors) bool {
@@ -143,8 +146,7 @@ func (m motion) isElsewhere(t live.Target) bool {
 	if svc == nil {
 		return false
 	}
-	ours, _ := split(svc.Spec.Selector)
-	return !maps.Equal(ours, t.Select)
+	return !maps.Equal(live.OurKeys(svc.Spec.Selector), t.Select)
 }
 
 // writes are those of the order.

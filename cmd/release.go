@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/poolwright/poolwright/live"
@@ -191,7 +190,7 @@ func (r *release) strip(ctx context.Context, writes []live.Write) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.Name, err)
 		}
-		r.wrote = append(slices.Clone(r.wrote), w)
+		r.wrote = append(r.wrote, w)
 	}
 	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
@@ -121,7 +119,7 @@ func (s site) behind(sight live.Sight) string {
 	}
 	for _, role := range []live.Role{live.Writer, live.Reader} {
 		svc := sight.Services[role]
-		if want := selected(s.names, state, role); svc != nil && want != nil && !maps.Equal(ourSelector(svc), want) {
+		if want := selected(s.names, state, role); svc != nil && want != nil && !maps.Equal(live.OurKeys(svc.Spec.Selector), want) {
 			return fmt.Sprintf("%s selects %s, and Git says %s: %s", svc.Name, whom(state, svc.Spec.Selector), whom(state, want), returns(live.OwnerOf(svc), whom(state, want)))
 		}
 	}
@@ -137,13 +135,6 @@ func (s site) appliedTo(sight live.Sight) (applied uint64, owner live.Owner) {
 		}
 	}
 	return applied, owner
-}
-
-// ourSelector are the keys of poolwright's domain that a Service selects by.
-func ourSelector(svc *corev1.Service) map[string]string {
-	ours := maps.Clone(svc.Spec.Selector)
-	maps.DeleteFunc(ours, func(key, _ string) bool { return !ourKey(key) })
-	return ours
 }
 
 // returns says what an owner does to Services that are released before it has what they select.

@@ -1,12 +1,10 @@
 package cmd
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
@@ -63,23 +61,11 @@ func ownerText(o live.Owner) string {
 // selectorOwner is the manager that set a Service's selector last, and when; zero when nobody is known.
 func selectorOwner(svc *corev1.Service) (manager string, at time.Time) {
 	for _, m := range svc.ManagedFields {
-		if m.Time != nil && ownsSelector(m) && m.Time.After(at) {
+		if m.Time != nil && live.OwnsSelector(m) && m.Time.After(at) {
 			manager, at = m.Manager, m.Time.Time
 		}
 	}
 	return manager, at
-}
-
-// ownsSelector reports whether a managedFields entry has spec.selector.
-func ownsSelector(m metav1.ManagedFieldsEntry) bool {
-	var fields struct {
-		Spec map[string]json.RawMessage `json:"f:spec"`
-	}
-	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil {
-		return false
-	}
-	_, ok := fields.Spec["f:selector"]
-	return ok
 }
 
 // receiptOf is the epoch that was applied to an object itself, "" when there is none.

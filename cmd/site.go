@@ -193,16 +193,11 @@ func (s site) unusable(sight live.Sight, role live.Role) error {
 	switch {
 	case service == nil || service.DeletionTimestamp != nil:
 		return exitf(ExitRefused, "apply the cluster's directory from Git first", "reading service %s/%s: it does not exist", s.names.Namespace, name)
-	case !isOurs(service, s.names.Cluster):
+	case !s.names.Own(service):
 		return exitf(ExitRefused, "", "reading service %s/%s: it has no label %s=%s, so it is somebody else's and is not touched",
 			s.names.Namespace, name, render.LabelCluster, render.LabelValue(s.names.Cluster))
 	}
 	return nil
-}
-
-// isOurs reports whether an object belongs to the cluster.
-func isOurs(o metav1.Object, cluster string) bool {
-	return o.GetLabels()[render.LabelCluster] == render.LabelValue(cluster)
 }
 
 // state is the declared state as far as the GitOps tool has applied it.

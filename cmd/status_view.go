@@ -249,9 +249,7 @@ func (v *survey) selected(newest uint64) uint64 {
 		if svc == nil {
 			return 0
 		}
-		keys := maps.Clone(svc.Spec.Selector)
-		maps.DeleteFunc(keys, func(key, _ string) bool { return !ourKey(key) })
-		there = there && maps.Equal(keys, t.Select)
+		there = there && maps.Equal(live.OurKeys(svc.Spec.Selector), t.Select)
 		if n, err := strconv.ParseUint(svc.Annotations[render.AnnotationEpoch], 10, 64); err == nil {
 			oldest = min(oldest, n)
 		}

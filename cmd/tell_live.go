@@ -50,21 +50,15 @@ func writeError(err error) error {
 	return err
 }
 
-// conditionCode is a closed enum of conditions.
-type conditionCode interface {
-	~uint8
-	fmt.Stringer
-}
-
 // hindrance is how a condition is told that came, or is gone.
-func hindrance[C conditionCode](c live.ConditionOf[C], gone bool) (EventKind, string) {
+func hindrance[C live.ConditionCode](c live.ConditionOf[C], gone bool) (EventKind, string) {
 	if gone {
 		return Cleared, c.Object + ": " + c.Code.String()
 	}
 	return Hindered, conditionText(c)
 }
 
-func conditionText[C conditionCode](c live.ConditionOf[C]) string {
+func conditionText[C live.ConditionCode](c live.ConditionOf[C]) string {
 	if c.Hint == "" {
 		return c.String()
 	}

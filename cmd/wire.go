@@ -119,10 +119,7 @@ func (o outside) fromEnvironment(user, password string) func(context.Context, st
 // fromDirectory reads a mounted Secret anew for each connection, so that a rotated one is used at once.
 func fromDirectory(dir string) func(context.Context, string, int) (string, string, error) {
 	return func(context.Context, string, int) (string, string, error) {
-		user, err := readLine(filepath.Join(dir, "username"))
-		if _, other := os.Stat(filepath.Join(dir, "user")); err != nil && other == nil {
-			user, err = readLine(filepath.Join(dir, "user"))
-		}
+		user, err := userIn(dir)
 		if err != nil {
 			return "", "", fmt.Errorf("reading the database user: %w", err)
 		}
@@ -132,6 +129,15 @@ func fromDirectory(dir string) func(context.Context, string, int) (string, strin
 		}
 		return user, password, nil
 	}
+}
+
+// userIn reads the user of a mounted Secret: username, else user. The error is about username when there is neither.
+func userIn(dir string) (string, error) {
+	user, err := readLine(filepath.Join(dir, "username"))
+	if _, other := os.Stat(filepath.Join(dir, "user")); err != nil && other == nil {
+		return readLine(filepath.Join(dir, "user"))
+	}
+	return user, err
 }
 
 // readLine reads a small file without its line end.

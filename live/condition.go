@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// code is a closed enum of conditions, in the order in which people want to read them.
-type code interface {
+// ConditionCode is a closed enum of conditions, in the order in which people want to read them.
+type ConditionCode interface {
 	~uint8
 	fmt.Stringer
 }
 
 // ConditionOf is something that people should know of one object, by a code of a package's own enum.
-type ConditionOf[C code] struct {
+type ConditionOf[C ConditionCode] struct {
 	Code   C      `json:"code"`
 	Object string `json:"object"` // "service example/example-pg-writer"
 	// Detail is one line for people, free of numbers that change while nothing happens.
@@ -33,14 +33,14 @@ func (c ConditionOf[C]) String() string {
 }
 
 // SortConditions puts conditions into the order in which people want to read them.
-func SortConditions[C code](list []ConditionOf[C]) {
+func SortConditions[C ConditionCode](list []ConditionOf[C]) {
 	slices.SortStableFunc(list, func(a, b ConditionOf[C]) int {
 		return cmp.Or(cmp.Compare(a.Code, b.Code), strings.Compare(a.Object, b.Object))
 	})
 }
 
 // TellConditions tells what came since old, and then what went. One that says something else than before came again.
-func TellConditions[C code](old, now []ConditionOf[C], tell func(c ConditionOf[C], gone bool)) {
+func TellConditions[C ConditionCode](old, now []ConditionOf[C], tell func(c ConditionOf[C], gone bool)) {
 	for _, c := range now {
 		if was, ok := find(old, c); !ok || was.Detail != c.Detail {
 			tell(c, false)
@@ -54,7 +54,7 @@ func TellConditions[C code](old, now []ConditionOf[C], tell func(c ConditionOf[C
 }
 
 // find finds the condition of the same code and object.
-func find[C code](list []ConditionOf[C], c ConditionOf[C]) (found ConditionOf[C], ok bool) {
+func find[C ConditionCode](list []ConditionOf[C], c ConditionOf[C]) (found ConditionOf[C], ok bool) {
 	i := slices.IndexFunc(list, func(other ConditionOf[C]) bool { return other.Code == c.Code && other.Object == c.Object })
 	if i < 0 {
 		return found, false

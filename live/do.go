@@ -69,7 +69,7 @@ func putControl(ctx context.Context, client kubernetes.Interface, names Names, s
 		return nil, nil
 	case have == nil:
 		return configMaps.Create(ctx, newControl(names, set), metav1.CreateOptions{FieldManager: FieldManager})
-	case have.Labels[render.LabelCluster] != render.LabelValue(names.Cluster):
+	case !names.Own(have):
 		return nil, foreign(have.Labels)
 	}
 	patch := controlPatch(have, set, remove)

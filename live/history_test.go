@@ -116,7 +116,7 @@ func (h *history) people() map[string]func(*rapid.T) {
 // isSound is true at any time.
 func (h *history) isSound(t *rapid.T) {
 	for _, r := range []Role{Writer, Reader} {
-		if keys := ourKeys(h.services[r].Spec.Selector); keys[render.LabelCluster] == "" {
+		if keys := OurKeys(h.services[r].Spec.Selector); keys[render.LabelCluster] == "" {
 			t.Fatalf("the %s selects %v", r, keys)
 		}
 	}
@@ -132,7 +132,7 @@ func (h *history) isGits(t *rapid.T) {
 		if selectorManager(svc) == "somebody" {
 			t.Fatalf("nobody owns the selector of the %s", r)
 		}
-		if keys := selectOf(h.head())[r]; !maps.Equal(ourKeys(svc.Spec.Selector), keys) {
+		if keys := selectOf(h.head())[r]; !maps.Equal(OurKeys(svc.Spec.Selector), keys) {
 			t.Fatalf("the %s selects %v, Git says %v", r, svc.Spec.Selector, keys)
 		}
 	}

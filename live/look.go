@@ -99,7 +99,7 @@ func (o objects) sight(names Names) Sight {
 	}
 	switch c := o.control; {
 	case c == nil:
-	case c.Labels[render.LabelCluster] != render.LabelValue(names.Cluster):
+	case !names.Own(c):
 		s.ControlErr = foreign(c.Labels)
 	default:
 		s.Control, s.ControlErr = ParseControl(c.Data)

@@ -64,7 +64,7 @@ func (l *look) readRecords() {
 	l.on = map[Role]*Record{}
 	for _, role := range l.roles() {
 		svc := l.sight.Services[role]
-		if svc == nil || svc.Annotations[AnnotationOverride] == "" || !l.isOurs(svc) {
+		if svc == nil || svc.Annotations[AnnotationOverride] == "" || !l.sight.Names.Own(svc) {
 			continue
 		}
 		r, err := ParseRecord(svc.Annotations[AnnotationOverride])
@@ -138,7 +138,7 @@ func (l *look) lags() bool {
 		return false
 	}
 	receipt := ReceiptOf(svc)
-	return instanceOf(ourKeys(svc.Spec.Selector)) != instanceOf(t.Select) && receipt < l.want.Epoch && receipt == l.want.Applied
+	return instanceOf(OurKeys(svc.Spec.Selector)) != instanceOf(t.Select) && receipt < l.want.Epoch && receipt == l.want.Applied
 }
 
 // override moves, protects and hands back.
@@ -187,7 +187,7 @@ func (l *look) mayStart() bool {
 	if svc == nil || to == "" || l.wasThere(Writer) || l.target.By != "" || l.isAt(Writer, svc) {
 		return true
 	}
-	from := instanceOf(ourKeys(svc.Spec.Selector))
+	from := instanceOf(OurKeys(svc.Spec.Selector))
 	switch {
 	case l.sight.Ready == nil:
 		l.say(PodsUnseen, l.object(Writer), "the pods of "+l.target.To+" cannot be seen, so it is not known whether one is ready", "poolwright gitops-config --flux (the Role at its end)")
@@ -349,7 +349,7 @@ func (l *look) rest() {
 			l.write(Write{Kind: Release, Role: role, Patch: releasePatch(svc, l.on[role])})
 		case !known || l.want.Hold || ReceiptOf(svc) < l.want.Declared:
 			// Git has not been read, or the tool is about to come
-		case !maps.Equal(ourKeys(svc.Spec.Selector), t.Select):
+		case !maps.Equal(OurKeys(svc.Spec.Selector), t.Select):
 			l.say(Drifted, l.object(role), selectorManager(svc)+" changed it; Git's tool has not put it back", "kubectl -n "+svc.Namespace+" get service "+svc.Name+" -o yaml --show-managed-fields")
 		case l.hasTraces(svc):
 			l.write(Write{Kind: Release, Role: role, Patch: releasePatch(svc, l.on[role])})

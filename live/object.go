@@ -20,7 +20,7 @@ func (l *look) mine(role Role) (*corev1.Service, bool) {
 	switch {
 	case away(svc):
 		l.say(ServiceMissing, l.object(role), "it does not exist", "let your GitOps tool apply the cluster's directory")
-	case !l.isOurs(svc):
+	case !l.sight.Names.Own(svc):
 		l.say(NotOurs, l.object(role), fmt.Sprintf("its label %s is %q: it is somebody else's", render.LabelCluster, svc.Labels[render.LabelCluster]),
 			"rename that Service, or set services."+string(role)+".name in the Cluster file")
 	default:
@@ -29,14 +29,9 @@ func (l *look) mine(role Role) (*corev1.Service, bool) {
 	return nil, false
 }
 
-// isOurs reports whether a Service is rendered from this cluster's directory.
-func (l *look) isOurs(svc *corev1.Service) bool {
-	return svc.Labels[render.LabelCluster] == render.LabelValue(l.sight.Names.Cluster)
-}
-
 // isAt reports whether a Service selects what the target says. Keys of other domains are other people's.
 func (l *look) isAt(role Role, svc *corev1.Service) bool {
-	return maps.Equal(ourKeys(svc.Spec.Selector), l.target.Select[role])
+	return maps.Equal(OurKeys(svc.Spec.Selector), l.target.Select[role])
 }
 
 // hasTraces reports whether something of an override is left on a Service.
@@ -81,7 +76,7 @@ func (l *look) tellOwner(role Role, svc *corev1.Service) {
 func (l *look) tellReceipt() {
 	for _, role := range l.roles() {
 		svc := l.sight.Services[role]
-		if svc == nil || !l.isOurs(svc) {
+		if svc == nil || !l.sight.Names.Own(svc) {
 			continue
 		}
 		receipt := ReceiptOf(svc)
@@ -121,7 +116,7 @@ func sameRecord(a, b Record) bool {
 func selectorManager(svc *corev1.Service) string {
 	name, at := "somebody", time.Time{}
 	for _, m := range svc.ManagedFields {
-		if m.Manager == FieldManager || !ownsSelector(m) {
+		if m.Manager == FieldManager || !OwnsSelector(m) {
 			continue
 		}
 		if t := timeOf(m); name == "somebody" || t.After(at) {
@@ -138,7 +133,8 @@ func timeOf(m metav1.ManagedFieldsEntry) time.Time {
 	return m.Time.Time
 }
 
-func ownsSelector(m metav1.ManagedFieldsEntry) bool {
+// OwnsSelector reports whether a managedFields entry has spec.selector.
+func OwnsSelector(m metav1.ManagedFieldsEntry) bool {
 	_, ok := fieldsOf(m).Spec["f:selector"]
 	return ok
 }

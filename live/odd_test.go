@@ -31,7 +31,7 @@ func TestARecordOfAnotherClusterIsNotObeyed(t *testing.T) {
 			}
 			v := Next(w.sight(), want, w.now)
 			w.perform(v, len(v.Writes))
-			if w.selected(Writer) != "a" || ourKeys(w.services[Reader].Spec.Selector)[render.LabelCluster] != cluster {
+			if w.selected(Writer) != "a" || OurKeys(w.services[Reader].Spec.Selector)[render.LabelCluster] != cluster {
 				t.Errorf("%s: writes %q, the Writer selects %s", where, writesOf(v), w.selected(Writer))
 			}
 			if !slices.ContainsFunc(v.Conditions, func(c Condition) bool { return c.Code == BadRecord && strings.Contains(c.Detail, `cluster "billing"`) }) {

@@ -69,7 +69,7 @@ func withoutUs(svc *corev1.Service) (others []metav1.ManagedFieldsEntry) {
 			others = append(others, m)
 		}
 	}
-	if !managedBy(svc, FieldManager) || slices.ContainsFunc(others, ownsSelector) {
+	if !managedBy(svc, FieldManager) || slices.ContainsFunc(others, OwnsSelector) {
 		return others
 	}
 	for i, m := range others {
@@ -109,17 +109,10 @@ func annotationPath(key string) string {
 	return "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 }
 
-// ourKeys are the keys of poolwright's domain.
-func ourKeys(selector map[string]string) map[string]string {
-	ours := maps.Clone(selector)
-	maps.DeleteFunc(ours, func(k, _ string) bool { return !isOurs(k) })
-	return ours
-}
-
 // withKeys is a selector with our keys replaced and everybody else's kept.
 func withKeys(selector, keys map[string]string) map[string]string {
 	next := maps.Clone(selector)
-	maps.DeleteFunc(next, func(k, _ string) bool { return isOurs(k) })
+	maps.DeleteFunc(next, func(k, _ string) bool { return IsOurKey(k) })
 	maps.Copy(next, keys)
 	return next
 }

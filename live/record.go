@@ -83,7 +83,7 @@ func ParseRecord(text string) (Record, error) {
 			return Record{}, fmt.Errorf("reading the override record: the %s selects pods of every cluster", role)
 		}
 		for key := range keys {
-			if !isOurs(key) {
+			if !IsOurKey(key) {
 				return Record{}, fmt.Errorf("reading the override record: %q is not poolwright's key", key)
 			}
 		}

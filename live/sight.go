@@ -2,6 +2,9 @@ package live
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 // Names are the objects of one cluster that are read or written.
@@ -11,6 +14,11 @@ type Names struct {
 	Services map[Role]string
 	// Topology is the rendered ConfigMap that serves as receipt.
 	Topology string
+}
+
+// Own reports whether an object is the cluster's own, by its label.
+func (n Names) Own(o metav1.Object) bool {
+	return o.GetLabels()[render.LabelCluster] == render.LabelValue(n.Cluster)
 }
 
 // Sight is what is seen of one cluster in Kubernetes. Objects are not to be changed.

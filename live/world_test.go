@@ -79,7 +79,7 @@ func (w *world) apply(s plan.State) {
 		case w.tool == ArgoCD && w.stanza && managedBy(svc, FieldManager) && svc.Annotations[render.AnnotationEpoch] == epoch:
 			continue // ignored, and in sync otherwise
 		}
-		if !maps.Equal(ourKeys(svc.Spec.Selector), keys) || svc.Annotations[render.AnnotationEpoch] != epoch {
+		if !maps.Equal(OurKeys(svc.Spec.Selector), keys) || svc.Annotations[render.AnnotationEpoch] != epoch {
 			w.edit(role, toolManager(w.tool), func(s *corev1.Service) {
 				s.Spec.Selector = withKeys(s.Spec.Selector, keys)
 				s.Annotations[render.AnnotationEpoch] = epoch

@@ -72,7 +72,7 @@ func understand(s Seen) *insight {
 // selected is the instance that the Writer Service selects, "" when it is not there or not ours.
 func selected(s live.Sight) string {
 	svc := s.Services[live.Writer]
-	if svc == nil || svc.DeletionTimestamp != nil || svc.Labels[render.LabelCluster] != render.LabelValue(s.Names.Cluster) {
+	if svc == nil || svc.DeletionTimestamp != nil || !s.Names.Own(svc) {
 		return ""
 	}
 	return svc.Spec.Selector[render.LabelInstance]
