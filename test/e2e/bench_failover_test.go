@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -90,7 +89,7 @@ func (b *failovers) round(to string) {
 	from := b.pg.Primary().Name
 	b.known = b.p.Text()
 	mark, audited := now(b.stage, func() int { return len(b.past) }), b.audited()
-	visible := whenPromoted(b.t, b.pg.Node(to))
+	visible := driver.WhenPromoted(b.t, b.pg.Node(to))
 	b.pg.Stop(from, pgcluster.Immediate)
 	b.pg.Promote(to)
 	b.awaitServing(to)
@@ -162,30 +161,6 @@ func (b *failovers) loggedAt(message, detail string) time.Time {
 	var said struct{ Time time.Time }
 	check(b.t, json.Unmarshal([]byte(line), &said))
 	return said.Time
-}
-
-// whenPromoted receives the last moment in which a server was known to be a standby. It is asked every millisecond.
-func whenPromoted(t testing.TB, node *pgcluster.Node) <-chan time.Time {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), driver.Patience)
-	t.Cleanup(cancel)
-	conn, err := pgx.Connect(ctx, node.DSN())
-	check(t, err)
-	last := make(chan time.Time, 1)
-	go func() {
-		defer conn.Close(ctx)
-		before, again := time.Now(), time.NewTicker(time.Millisecond)
-		defer again.Stop()
-		for standby := true; ; <-again.C {
-			asked := time.Now()
-			if conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby) != nil || !standby {
-				last <- before
-				return
-			}
-			before = asked
-		}
-	}()
-	return last
 }
 
 // pushes are the pushes that have been carried out.

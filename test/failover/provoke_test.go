@@ -3,11 +3,7 @@
 package failover
 
 import (
-	"context"
-	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/poolwright/poolwright/test/driver"
 	"github.com/poolwright/poolwright/test/pgcluster"
@@ -86,7 +82,7 @@ func (r *trial) next(not, nor string) string {
 // lose takes one server away and promotes another.
 func (r *trial) lose(from, to string, take func()) (broken, zero time.Time) {
 	r.t.Helper()
-	visible := whenPromoted(r.t, r.pg.Node(to))
+	visible := driver.WhenPromoted(r.t, r.pg.Node(to))
 	broken = time.Now()
 	take()
 	r.pg.Promote(to)
@@ -98,28 +94,4 @@ func (r *trial) background(do func()) (wait func()) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); do() }()
 	return func() { <-ended }
-}
-
-// whenPromoted receives the last moment in which a server was known to be a standby. It is asked every millisecond.
-func whenPromoted(t testing.TB, node *pgcluster.Node) <-chan time.Time {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), driver.Patience)
-	t.Cleanup(cancel)
-	conn, err := pgx.Connect(ctx, node.DSN())
-	check(t, err)
-	last := make(chan time.Time, 1)
-	go func() {
-		defer conn.Close(ctx)
-		before, again := time.Now(), time.NewTicker(time.Millisecond)
-		defer again.Stop()
-		for standby := true; ; <-again.C {
-			asked := time.Now()
-			if conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby) != nil || !standby {
-				last <- before
-				return
-			}
-			before = asked
-		}
-	}()
-	return last
 }

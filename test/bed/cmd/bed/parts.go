@@ -20,9 +20,9 @@ func (f fleet) kubeconfig(user string) string { return f.path(user + ".kubeconfi
 func (f fleet) etcd() spec {
 	const client, peer = "http://127.0.0.1:2379", "http://127.0.0.1:2380"
 	return spec{name: "etcd", ready: f.ask.get(client + "/health"), argv: apart(
-		f.bin("etcd"), "--data-dir=" + f.path("etcd"), "--log-level=warn",
-		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+		f.bin("etcd"), "--data-dir="+f.path("etcd"), "--log-level=warn",
+		"--listen-client-urls="+client, "--advertise-client-urls="+client,
+		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
 		"--unsafe-no-fsync", // it survives its own death, not the machine's
 	)}
 }
@@ -31,12 +31,12 @@ func (f fleet) apiserver() spec {
 	return spec{name: "apiserver", ready: f.ask.get(server + "/readyz"), argv: apart(
 		f.bin("kube"), "apiserver", "--etcd-servers=http://127.0.0.1:2379",
 		"--bind-address=0.0.0.0", "--secure-port=6443", "--advertise-address=10.200.0.1",
-		"--tls-cert-file=" + f.path("pki", "apiserver.crt"), "--tls-private-key-file=" + f.path("pki", "apiserver.key"),
-		"--client-ca-file=" + f.path("pki", "ca.crt"), "--token-auth-file=" + f.path("pki", "tokens.csv"),
+		"--tls-cert-file="+f.path("pki", "apiserver.crt"), "--tls-private-key-file="+f.path("pki", "apiserver.key"),
+		"--client-ca-file="+f.path("pki", "ca.crt"), "--token-auth-file="+f.path("pki", "tokens.csv"),
 		"--authorization-mode=Node,RBAC", "--allow-privileged=true",
-		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=" + f.path("pki", "sa.pub"),
-		"--service-account-signing-key-file=" + f.path("pki", "sa.key"), "--service-cluster-ip-range=10.96.0.0/16",
-		"--audit-policy-file=" + f.path("pki", "audit.yaml"), "--audit-log-path=" + f.path("audit.log"), "--audit-log-maxsize=2000",
+		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+f.path("pki", "sa.pub"),
+		"--service-account-signing-key-file="+f.path("pki", "sa.key"), "--service-cluster-ip-range=10.96.0.0/16",
+		"--audit-policy-file="+f.path("pki", "audit.yaml"), "--audit-log-path="+f.path("audit.log"), "--audit-log-maxsize=2000",
 	)}
 }
 
