@@ -75,12 +75,22 @@ func orderOf(o *live.Order) *plan.Order {
 	return &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
 }
 
-// knownEpoch is the newest that an override had, 0 when none can be seen.
-func knownEpoch(s live.Sight, ok bool) uint64 {
+// recordOf is the override that stands, nil when none can be seen.
+func recordOf(s live.Sight, ok bool) *live.Record {
 	if !ok {
-		return 0
+		return nil
 	}
-	return s.LastEpoch()
+	return s.Record()
+}
+
+// reach is how far the live side has come: the epoch that the tool has applied, and that of the override; 0 when not known, or for none.
+type reach struct{ applied, override uint64 }
+
+func (e evidence) reach() reach {
+	if e.Known == nil {
+		return reach{applied: e.Applied}
+	}
+	return reach{e.Applied, e.Known.Epoch}
 }
 
 // readyMembers is never nil where pods can be seen: nobody is ready then, which is not the same as not knowing.
@@ -94,7 +104,7 @@ func readyMembers(s live.Sight) map[string]int {
 // lead tells the live side where the Services belong by this decision.
 func (r *Reconciler) lead(d declaration, declared plan.State, head string, decided plan.Plan) {
 	w := wantOf(d, declared, head, decided, r.latest.evidence)
-	w.Applied = r.git.applied
+	w.Applied, w.Read = r.git.reach.applied, r.git.reach.override
 	r.Live.Want(w)
 }
 

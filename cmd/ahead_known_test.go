@@ -17,15 +17,41 @@ func TestC24ADecisionSaysWhichOverrideItKnewOf(t *testing.T) {
 		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
 		tellLiveStory(t, w, s, k)
 		after(time.Minute)
-		if got := k.last(t).Known; got != 0 {
-			t.Errorf("knew of epoch %d, and there is no override", got)
+		if got := k.last(t).Known; got != nil {
+			t.Errorf("knew of %+v, and there is no override", got)
 		}
 		k.change(func(s *liveStage) {
 			s.sight.Control.Override = &live.Record{Version: 1, Epoch: 5, From: "a", To: "b", At: time.Now()}
 		})
 		after(10 * time.Second)
-		if got := k.last(t).Known; got != 5 {
-			t.Errorf("knew of epoch %d, want 5", got)
+		if got := k.last(t).Known; got == nil || got.Epoch != 5 {
+			t.Errorf("knew of %+v, want epoch 5", got)
+		}
+	})
+}
+
+// TestC24GitIsReadAtOnceWhenSomebodyMovedTheServices: from a Git that is newer than what was read, as its epoch says.
+func TestC24GitIsReadAtOnceWhenSomebodyMovedTheServices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		for _, step := range []struct {
+			epoch uint64
+			reads int
+		}{{1, 0}, {3, 1}, {2, 0}, {4, 1}} {
+			before := s.readCount()
+			k.change(func(s *liveStage) {
+				s.sight.Control.Override = &live.Record{Version: 1, Epoch: step.epoch, From: "b", To: "a", At: time.Now()}
+			})
+			after(2 * time.Second)
+			if got := s.readCount() - before; got != step.reads {
+				t.Errorf("at epoch %d Git was read %d times, want %d", step.epoch, got, step.reads)
+			}
+			if got := k.last(t).Read; step.reads > 0 && got != step.epoch {
+				t.Errorf("Git is said to have been read at epoch %d, want %d", got, step.epoch)
+			}
+			after(readEvery)
 		}
 	})
 }
@@ -36,19 +62,14 @@ func TestGitIsReadAtOnceWhenTheToolHasCome(t *testing.T) {
 		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
 		tellLiveStory(t, w, s, k)
 		after(time.Minute)
-		reads := func() int {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.reads
-		}
 		for _, epoch := range []string{"2", "1"} {
 			after(readEvery)
-			before := reads()
+			before := s.readCount()
 			k.change(func(s *liveStage) {
 				s.sight.Services = map[live.Role]*corev1.Service{live.Writer: {ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{render.AnnotationEpoch: epoch}}}}
 			})
 			after(time.Second)
-			if n := reads(); n == before {
+			if n := s.readCount(); n == before {
 				t.Errorf("at epoch %s Git was not read again", epoch)
 			}
 			after(time.Second)
@@ -56,9 +77,9 @@ func TestGitIsReadAtOnceWhenTheToolHasCome(t *testing.T) {
 				t.Errorf("at epoch %s Git is said to have been read at %d", epoch, got)
 			}
 		}
-		before := reads()
+		before := s.readCount()
 		after(readEvery / 3)
-		if n := reads(); n > before+1 {
+		if n := s.readCount(); n > before+1 {
 			t.Errorf("%d reads while nothing changed", n-before)
 		}
 	})

@@ -26,7 +26,7 @@ type gitSide struct {
 	place    place
 	base     *gitsync.Base // as last read or written; nil when not known
 	baseAt   time.Time
-	applied  uint64        // evidence.Applied before base was read or written
+	reach    reach         // the evidence's before base was read or written
 	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
 	pushes   int           // finished so far
 	pushing  bool
@@ -49,7 +49,7 @@ type gitDone struct {
 	place     place
 	isPush    bool
 	pushes    int // how many had finished when a read began
-	applied   uint64
+	reach     reach
 	base      *gitsync.Base
 	receipt   gitsync.Receipt
 	proposals []proposal
@@ -77,12 +77,12 @@ func (r *Reconciler) read(ctx context.Context, d declaration) {
 		return
 	}
 	r.git.reading = true
-	pushes, applied := r.git.pushes, r.latest.Applied
+	pushes, reach := r.git.pushes, r.latest.reach()
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, publishTimeout)
 		defer cancel()
 		base, err := r.Git.Read(ctx, d)
-		r.git.done <- gitDone{place: d.place(), pushes: pushes, applied: applied, base: &base, err: err}
+		r.git.done <- gitDone{place: d.place(), pushes: pushes, reach: reach, base: &base, err: err}
 	}()
 }
 
@@ -93,16 +93,16 @@ func (r *Reconciler) publish(ctx context.Context, d declaration, p plan.Plan) {
 		return
 	}
 	r.git.pushing = true
-	applied := r.latest.Applied
+	reach := r.latest.reach()
 	go func() {
-		r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange, applied)
+		r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange, reach)
 	}()
 }
 
 var errElsewhere = errors.New("drawing: the Cluster file names another place meanwhile")
 
-func (r *Reconciler) push(ctx context.Context, d declaration, urgent bool, applied uint64) gitDone {
-	out := gitDone{place: d.place(), isPush: true, applied: applied}
+func (r *Reconciler) push(ctx context.Context, d declaration, urgent bool, reach reach) gitDone {
+	out := gitDone{place: d.place(), isPush: true, reach: reach}
 	out.receipt = r.Git.Submit(ctx, d, gitsync.Edit{Dir: d.Dir(), Urgent: urgent, Draw: func(base gitsync.Base) ([]gitsync.Change, error) {
 		r.mu.Lock()
 		newest := r.latest
@@ -157,8 +157,8 @@ func (r *Reconciler) finished(d gitDone) bool {
 		return false
 	}
 	g.retry.Reset()
-	moved := g.applied != d.applied
-	g.baseAt, g.applied = r.Now(), d.applied
+	moved := g.reach != d.reach
+	g.baseAt, g.reach = r.Now(), d.reach
 	landed := len(d.receipt.Commits) > 0
 	if !landed && g.base != nil && g.base.Head == d.base.Head {
 		return moved

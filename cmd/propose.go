@@ -10,6 +10,7 @@ import (
 
 	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
@@ -27,8 +28,8 @@ type evidence struct {
 	Order *plan.Order
 	// PausedBy is who paused the cluster in Kubernetes and why, "" when nobody did.
 	PausedBy string
-	// Known is the epoch of the override that was seen before the databases were asked, 0 for none.
-	Known uint64
+	// Known is the override that was seen before the databases were asked, nil for none.
+	Known *live.Record
 	// Applied is the epoch that the live Services have been brought to; 0 when that is not known.
 	Applied uint64
 	// Resumed is when a person last lifted what reverts hold.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
 )
 
@@ -131,7 +132,7 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.people.turnTo(r.Live.Follow(d), r.Now())
 	r.tellRival(d)
 	r.tellDebt()
-	known := knownEpoch(r.Live.Sight())
+	known := recordOf(r.Live.Sight())
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -142,7 +143,7 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 }
 
 // judge turns what was seen into evidence, and minds the window. known is the override that was seen before.
-func (r *Reconciler) judge(d declaration, t discovery.Topology, known uint64) {
+func (r *Reconciler) judge(d declaration, t discovery.Topology, known *live.Record) {
 	now := r.Now()
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)
@@ -171,11 +172,17 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 			return nil
 		}
 	}
-	// Also after an error, for a person may have mended the tree; and when the tool has brought the Services to another commit.
-	if r.Now().Sub(r.git.baseAt) >= readEvery || r.git.applied != r.latest.Applied {
+	// Also after an error, for a person may have mended the tree.
+	if r.Now().Sub(r.git.baseAt) >= readEvery || r.isBehind(r.latest.reach()) {
 		r.read(ctx, d)
 	}
 	return err
+}
+
+// isBehind reports whether Git may have gone on: the tool has brought the Services to another commit, or somebody
+// moved them at an epoch that is newer than the base.
+func (r *Reconciler) isBehind(now reach) bool {
+	return now.applied != r.git.reach.applied || now.override > max(r.git.reach.override, r.saw.Declared.State.Epoch)
 }
 
 // propose advances the memory and draws what differs. Nothing is drawn while

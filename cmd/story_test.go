@@ -210,6 +210,12 @@ func (s *shelf) edit(subject string, files gitsync.Files) {
 	s.commit(gitsync.Change{Put: files, Message: subject})
 }
 
+func (s *shelf) readCount() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reads
+}
+
 func (s *shelf) subjects() (subjects []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -136,7 +136,7 @@ func (v *survey) evidence() evidence {
 	}
 	if v.sight != nil {
 		e = e.fromKubernetes(*v.sight)
-		e.Known = knownEpoch(*v.sight, true)
+		e.Known = v.sight.Record()
 	}
 	return e
 }
@@ -155,7 +155,7 @@ func (v *survey) decide() {
 		decided.Action = plan.Hold // nothing is known that would be better
 	}
 	v.want = wantOf(d, v.declared, headOf(v.base), decided, e)
-	v.want.Applied = e.Applied
+	v.want.Applied, v.want.Read = e.Applied, e.reach().override
 	if !v.fromGit {
 		v.want.Declared = 0
 	}

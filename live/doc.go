@@ -15,8 +15,8 @@
 //     replacement of a Service. The newest one counts. A record that cannot be read counts as none, and is said. A ConfigMap
 //     of that name that is somebody else's (by label) says nothing, and is not written.
 //  2. The target is what is wanted. While the decision is held, a record newer than Git stands: its selectors are the target, so that
-//     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision and is
-//     newer: a person, or another process, knew more. What a person's `release` took back ([Recall]) stands against nothing: what is wanted counts,
+//     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision:
+//     a person, or another process, knew more; and one of a higher epoch with the same writer, until Git has been read since; a failover to another writer goes beyond that epoch. What a person's `release` took back ([Recall]) stands against nothing: what is wanted counts,
 //     and while nothing may be decided everything of ours goes, whatever Git says. A pause stops every write.
 //  3. An override begins with a decided failover, or when Git names another writer than a Service which the tool has not brought to
 //     that commit: the patch was lost in a crash. Git must have been read since the tool last came. Nothing else begins one: outside of an override Git owns the Services, and what

@@ -102,13 +102,11 @@ func (l *look) consider(r Record) {
 	}
 }
 
-// aim says where the Services belong, and whether that is ahead of Git. While
-// nothing may be decided, a record newer than Git stands; so does one that came after what was wanted was decided.
-// One that was taken back stands against nothing.
+// aim says where the Services belong, and whether that is ahead of Git. A record that was taken back stands against nothing.
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
 	l.standing = r != nil || w.Begin || l.lags()
-	if r != nil && !l.takenBack && (w.Hold && r.Epoch > w.Declared || len(w.Roles) == 0 || r.Epoch > w.Known && r.Epoch >= w.Epoch) {
+	if r != nil && !l.takenBack && w.yieldsTo(*r) {
 		l.target = *r
 		return
 	}
@@ -119,11 +117,31 @@ func (l *look) aim(now time.Time) {
 	if r == nil {
 		return
 	}
-	l.target.At = r.At
+	if l.target.At = r.At; w.Begin && w.isOlderThan(*r) {
+		l.target.Epoch = r.Epoch + 1 // or the other, whose Git is newer, would take it for less than what it has
+	}
 	if !l.takenBack && sameSelect(r.Select, l.target.Select) { // the words of the decision stay with it
 		l.target.From, l.target.To, l.target.Reason, l.target.By, l.target.Until = r.From, r.To, r.Reason, r.By, r.Until
 	}
 }
+
+// yieldsTo reports whether a record stands against what is wanted: nothing may be decided; or it came after the decision, also at the
+// decision's own epoch, for it may have been counted from an older Git; or the decision was, and has the same writer.
+func (w Want) yieldsTo(r Record) bool {
+	switch to, _ := w.target(Writer); {
+	case len(w.Roles) == 0:
+		return true
+	case w.Hold:
+		return r.Epoch >= w.Declared
+	case w.Known == nil || !sameRecord(*w.Known, r):
+		return r.Epoch >= w.Epoch
+	default:
+		return w.isOlderThan(r) && maps.Equal(r.Select[Writer], to.Select)
+	}
+}
+
+// isOlderThan reports whether a record was counted from a newer Git than what is wanted.
+func (w Want) isOlderThan(r Record) bool { return r.Epoch > max(w.Epoch, w.Read) }
 
 func sameSelect(a, b map[Role]map[string]string) bool { return maps.EqualFunc(a, b, maps.Equal) }
 
@@ -263,8 +281,15 @@ func (l *look) needsRecord(role Role) bool {
 	return ok && t.Declared != nil && !maps.Equal(t.Declared, l.target.Select[role])
 }
 
-// isDeclared reports whether Git says the target's epoch, as far as Git is known.
-func (l *look) isDeclared() bool { return l.want.Declared == 0 || l.want.Declared >= l.target.Epoch }
+// isDeclared reports whether Git says the target, as far as Git is known: its epoch is there or has been passed. At that very epoch Git may
+// have another writer: two decided on one base.
+func (l *look) isDeclared() bool {
+	if l.want.Declared == 0 || l.want.Declared > l.target.Epoch {
+		return true
+	}
+	said, ok := l.want.target(Writer)
+	return l.want.Declared == l.target.Epoch && (!ok || said.Declared == nil || maps.Equal(said.Declared, l.target.Select[Writer]))
+}
 
 // phase names how far the hand-over is, before the writes of this verdict.
 func (l *look) phase(done bool) Phase {

@@ -22,6 +22,15 @@ func (w *world) overridden(writer string) *world {
 	return w
 }
 
+// movedAt lets somebody who counted from another Git move the Services.
+func (w *world) movedAt(epoch uint64, writer string) *world {
+	want := w.wish(writer)
+	want.Epoch, want.Begin = epoch, true
+	v := Next(w.sight(), want, w.now)
+	w.perform(v, len(v.Writes))
+	return w
+}
+
 func writesOf(v Verdict) string {
 	words := make([]string, len(v.Writes))
 	for i, w := range v.Writes {
@@ -188,9 +197,41 @@ func TestNext(t *testing.T) {
 		"19 C24 somebody who knows more has moved it meanwhile": {
 			given: func(w *world) { w.overridden("b") }, want: func(w *world) Want {
 				want := w.wish("a")
-				want.Known = 0
+				want.Known = nil
 				return want
 			}, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 a decision from an older Git came to the epoch that Git has": {
+			given: func(w *world) {
+				w.commit(state(2, "a"))
+				w.sync()
+				w.movedAt(2, "b")
+			}, want: func(w *world) Want {
+				want := w.wish("a")
+				want.Known = nil
+				return want
+			}, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 the same in doubt": {
+			given: func(w *world) {
+				w.commit(state(2, "a"))
+				w.sync()
+				w.movedAt(2, "b")
+			}, want: (*world).held, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 somebody with a newer Git moved it to the same writer": {
+			given: func(w *world) { w.movedAt(4, "b") }, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 Git has been read since, and was put back": {
+			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want {
+				want := w.wish("b")
+				want.Read = 4
+				return want
+			}, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"19 C24 somebody with a newer Git moved it, and the databases say otherwise": {
+			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want { return w.wish("c") },
+			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
 		},
 		"13 the tool went back to an older commit, and Git has not been read since": {
 			given: func(w *world) {
@@ -325,7 +366,7 @@ func TestARecordWithoutARoleEmptiesNoSelector(t *testing.T) {
 			before := maps.Clone(w.services[Writer].Spec.Selector)
 			w.control.Override = &record
 			held := w.held()
-			held.Known = 0
+			held.Known = nil
 			v := Next(w.sight(), held, w.now)
 			w.perform(v, len(v.Writes))
 			if got := w.services[Writer].Spec.Selector; !maps.Equal(got, before) {

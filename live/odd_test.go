@@ -46,13 +46,31 @@ func TestARecordThatADecisionDidNotKnowStands(t *testing.T) {
 	w := newWorld(t, Flux)
 	before := w.wish("a")
 	w.overriddenByOrder("b")
-	before.Epoch, before.Known = 2, 0
+	before.Epoch, before.Known = 2, nil
 	if v := Next(w.sight(), before, w.now); len(v.Writes) > 0 || v.Record.To != "b" {
 		t.Errorf("it writes %q for %+v", writesOf(v), v.Record)
 	}
-	before.Known = 2
+	before.Known = w.sight().Record()
 	if v := Next(w.sight(), before, w.now); !strings.HasPrefix(writesOf(v), "override writer") {
 		t.Errorf("it knows of it, and writes %q", writesOf(v))
+	}
+}
+
+// TestC24ADecisionFromAnOlderGitGoesBeyondTheRecord: or the process that has the newer Git would put the Services back.
+func TestC24ADecisionFromAnOlderGitGoesBeyondTheRecord(t *testing.T) {
+	w := newWorld(t, Flux).movedAt(7, "c")
+	w.movedAt(2, "b")
+	if got := w.sight().Record(); got.To != "b" || got.Epoch != 8 {
+		t.Fatalf("the record is %+v, want b at epoch 8", got)
+	}
+	w.commit(state(7, "c"))
+	if v := w.look("c"); v.Record.To != "c" {
+		t.Errorf("a decision that knows of it wants %+v", v.Record)
+	}
+	before := w.wish("c")
+	before.Known = nil
+	if v := Next(w.sight(), before, w.now); len(v.Writes) > 0 || v.Record.To != "b" {
+		t.Errorf("a decision that does not know of it writes %q for %+v", writesOf(v), v.Record)
 	}
 }
 

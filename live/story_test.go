@@ -36,7 +36,10 @@ func storyUnderFlux(t *testing.T, b *bed, restart int) {
 		phase   Phase
 	}{
 		{func() {}, Overriding},
-		{func() { want.Declared, want.Head, want.Begin = 8, "abc", false }, Committed},
+		{func() {
+			want.Declared, want.Head, want.Begin = 8, "abc", false
+			want.Roles = []Target{{Writer, selectorTo("b"), selectorTo("b")}, {Reader, selectorTo("b"), selectorTo("b")}}
+		}, Committed},
 		{func() { b.apply("pg-topology") }, Unfrozen}, // Seen passes at once: the freeze is taken away
 		{func() { b.apply("pg-writer") }, Unfrozen},
 		{func() { b.apply("pg-reader") }, Idle},

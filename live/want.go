@@ -33,9 +33,11 @@ type Want struct {
 	// Hold is true when nothing may be decided: Roles are what Git declares, and a record that is
 	// newer than Git stands.
 	Hold bool
-	// Known is the newest epoch of an override that was seen before this was decided, 0 for none. A record
-	// that is newer was made by somebody who knew more, and stands until a decision knows of it.
-	Known uint64
+	// Known is the record that was seen before this was decided, nil for none. Another one was made by somebody who may have
+	// known more, and stands until a decision knows of it.
+	Known *Record
+	// Read is the epoch of the record that was seen before Git was read last, 0 for none.
+	Read uint64
 	// Paused is why a person stopped every patch, "" when nobody did.
 	Paused string
 }

@@ -177,7 +177,7 @@ func (w *world) wish(writer string) Want {
 	if o := w.sight().Order(); o != nil && o.Writer == writer && want.Begin {
 		want.By, want.Until = o.By, o.Until
 	}
-	want.Known = w.sight().LastEpoch()
+	want.Known = w.sight().Record()
 	chosen, declared := selectOf(state(want.Epoch, writer)), selectOf(head)
 	for _, r := range []Role{Writer, Reader} {
 		want.Roles = append(want.Roles, Target{Role: r, Select: chosen[r], Declared: declared[r]})
