@@ -30,19 +30,21 @@ func (e *exam) consoles(ctx context.Context) {
 	}
 	open := e.world.console(*e.declared.Cluster.Spec.Failover.Console)
 	var versions []string
-	asked := 0
+	asked, backends := 0, backends{exam: e}
 	for _, pod := range pods.Items {
 		if pod.Status.Phase != corev1.PodRunning || pod.Status.PodIP == "" {
 			continue
 		}
 		asked++
-		version, err := e.console(ctx, open, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(e.declared.Cluster.Spec.PgBouncer.ListenPort())))
+		version, servers, err := e.console(ctx, open, net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(e.declared.Cluster.Spec.PgBouncer.ListenPort())))
 		if err != nil {
 			e.consoleFails(pod.Name, err)
 			continue
 		}
 		versions = append(versions, version)
+		backends.compare(ctx, pod, servers)
 	}
+	backends.tell()
 	if len(versions) == 0 {
 		return
 	}
@@ -60,17 +62,18 @@ var errNoAdmin = errors.New("the user may not administer it")
 const nowhere = "poolwright_doctor"
 
 // console gives a command that only an administrator may give, and that changes nothing: to enable a database that is not there.
-func (e *exam) console(ctx context.Context, open opener, address string) (version string, err error) {
+func (e *exam) console(ctx context.Context, open opener, address string) (version string, servers []pooler.Server, err error) {
 	c, err := open(ctx, address)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	defer c.Close()
 	err = c.Enable(ctx, nowhere)
 	if fault, ok := errors.AsType[*pooler.Error](err); err != nil && (!ok || fault.Fault != pooler.Refused) {
-		return "", fmt.Errorf("%w: %w", errNoAdmin, err)
+		return "", nil, fmt.Errorf("%w: %w", errNoAdmin, err)
 	}
-	return c.Version().String(), nil
+	servers, err = c.Servers(ctx)
+	return c.Version().String(), servers, err
 }
 
 func (e *exam) consoleFails(pod string, err error) {

@@ -58,7 +58,14 @@ func (o outside) escort(d declaration, c evict.Config, fast *atomic.Bool, tell e
 	c.Within, c.Propagation, c.Port, c.Tell = time.Duration(f.EvictWithin), time.Duration(f.Propagation), e.port, tell.evicting
 	c.Mode, _ = evict.ParseMode(f.Evict) // Load has checked it
 	if f.Console != nil {
-		c.Console = o.console(*f.Console)
+		open := o.console(*f.Console)
+		c.Console = func(ctx context.Context, address string) (evict.Console, error) {
+			console, err := open(ctx, address)
+			if err != nil {
+				return nil, err // not the nil *Console
+			}
+			return console, nil
+		}
 	}
 	e.runner, e.evicts = evict.New(c), c.Mode != evict.ModeNone
 	if f.Proof != nil {
@@ -120,20 +127,14 @@ func proofAddress(declared string, svc *corev1.Service, port int) string {
 
 // opener opens the admin console at host:port; asker asks what a proof is about there.
 type (
-	opener = func(ctx context.Context, address string) (evict.Console, error)
+	opener = func(ctx context.Context, address string) (*pooler.Console, error)
 	asker  = func(ctx context.Context, access pooler.Access, address string) pooler.Proof
 )
 
 // console opens admin consoles.
 func (o outside) console(c clusters.Console) opener {
 	config := o.pooler(c.PoolerLogin, func(_, password string) (string, string, error) { return c.User, password, nil })
-	return func(ctx context.Context, address string) (evict.Console, error) {
-		console, err := pooler.Open(ctx, address, config)
-		if err != nil {
-			return nil, err // not the nil *Console
-		}
-		return console, nil
-	}
+	return func(ctx context.Context, address string) (*pooler.Console, error) { return pooler.Open(ctx, address, config) }
 }
 
 // asker asks the questions of a proof.

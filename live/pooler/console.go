@@ -167,6 +167,39 @@ func (t table) client(row []string) (c Client, err error) {
 	return c, nil
 }
 
+// Servers are the connections to database servers, in the order of the pooler.
+func (c *Console) Servers(ctx context.Context) ([]Server, error) {
+	t, err := c.ask(ctx, "SHOW SERVERS")
+	if err != nil {
+		return nil, err
+	}
+	var all []Server
+	for _, row := range t.rows {
+		s, err := t.server(row)
+		if err != nil {
+			return nil, err
+		}
+		if s.Database != own {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+func (t table) server(row []string) (s Server, err error) {
+	database, e1 := t.get(row, "database")
+	addr, e2 := t.get(row, "addr")
+	since, e3 := t.get(row, "connect_time")
+	if err := cmp.Or(e1, e2, e3); err != nil {
+		return s, err
+	}
+	s = Server{Database: database, Addr: hostOf(addr)}
+	if s.Since, err = time.Parse(connectLayout, since); err != nil {
+		return s, &Error{Fault: Garbled, Detail: "SHOW SERVERS: " + cause.Plain(err)}
+	}
+	return s, nil
+}
+
 // hostOf is an address without what a UNIX socket's has behind it.
 func hostOf(addr string) string {
 	if ip := net.ParseIP(addr); ip != nil {

@@ -79,7 +79,7 @@ func each(t *testing.T, test func(t *testing.T, p *pgbouncer.Process, db *pgclus
 }
 
 func TestConsole(t *testing.T) {
-	each(t, func(t *testing.T, p *pgbouncer.Process, _ *pgcluster.Cluster) {
+	each(t, func(t *testing.T, p *pgbouncer.Process, db *pgcluster.Cluster) {
 		c := open(t, p)
 		if got := c.Version().String(); !strings.HasPrefix(got, strings.TrimPrefix(t.Name(), "TestConsole/")+".") {
 			t.Errorf("the version is %s", got)
@@ -103,6 +103,16 @@ func TestConsole(t *testing.T) {
 		}
 		if len(in) != len(names) {
 			t.Errorf("%d clients, want %d", len(in), len(names))
+		}
+		servers, err := c.Servers(t.Context())
+		check(t, err)
+		for _, s := range servers {
+			if !slices.Contains(names, s.Database) || s.Addr != db.Primary().Host || time.Since(s.Since).Abs() > time.Minute {
+				t.Errorf("a server is %+v, want one at %s", s, db.Primary().Host)
+			}
+		}
+		if len(servers) != len(names) {
+			t.Errorf("%d servers, want %d", len(servers), len(names))
 		}
 		for _, n := range names {
 			c.wantEvicted(t, p, n, clients[n])

@@ -44,6 +44,15 @@ type Client struct {
 	Since time.Time
 }
 
+// Server is one row of SHOW SERVERS: a connection of the pooler to a database server. The console's own are left out.
+type Server struct {
+	Database string
+	// Addr is the address that was connected to: the name may mean another one today.
+	Addr string
+	// Since is when it was connected, in whole seconds by the pooler's clock.
+	Since time.Time
+}
+
 // Fault is why a pooler gave no answer.
 type Fault uint8
 

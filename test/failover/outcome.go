@@ -14,18 +14,27 @@ import (
 )
 
 // Outcome is what a statement came to: "=a" is done on server a, else the SQLSTATE or, when nobody said one, "timeout" or "connection".
+// With "!" before it, that is why there was no connection for it.
 type Outcome string
 
 // Done is the outcome of a statement that a server has carried out.
 func Done(server string) Outcome { return Outcome("=" + server) }
 
+// Refused is the outcome of an attempt to connect.
+func Refused(why Outcome) Outcome { return "!" + why }
+
 func (o Outcome) isError() bool { return !strings.HasPrefix(string(o), "=") }
+
+func (o Outcome) isRefusal() bool { return strings.HasPrefix(string(o), "!") }
 
 // OutcomeOf is that of an error.
 func OutcomeOf(err error) Outcome {
 	var said *pgconn.PgError
 	var late interface{ Timeout() bool }
+	var login *pgconn.ConnectError
 	switch {
+	case errors.As(err, &login):
+		return Refused(OutcomeOf(login.Unwrap()))
 	case errors.As(err, &said):
 		return Outcome(said.Code)
 	case errors.As(err, &late) && late.Timeout():
@@ -101,22 +110,27 @@ func (d *Diary) LastElsewhere(server string, zero time.Time) (last time.Time) {
 	return last
 }
 
-// Errors are how many there were in diaries from a time on, and their codes.
-func Errors(from time.Time, all ...*Diary) (n int, codes string) {
+// Errors are how many there were in diaries from a time on: of statements on a connection, and of attempts to get one; and the codes of both.
+func Errors(from time.Time, all ...*Diary) (errors, refusals int, codes string) {
 	counts := map[Outcome]int{}
 	for _, d := range all {
 		for _, s := range d.stretches() {
-			if s.outcome.isError() && !s.last.Before(from) {
-				n++
-				counts[s.outcome]++
+			switch {
+			case !s.outcome.isError() || s.last.Before(from):
+				continue
+			case s.outcome.isRefusal():
+				refusals++
+			default:
+				errors++
 			}
+			counts[s.outcome]++
 		}
 	}
 	var parts []string
 	for _, o := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%s×%d", o, counts[o]))
 	}
-	return n, strings.Join(parts, " ")
+	return errors, refusals, strings.Join(parts, " ")
 }
 
 // LongestGap is the longest time between from and to in which none of the diaries has a statement that was carried out.

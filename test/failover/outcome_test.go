@@ -26,6 +26,7 @@ func TestDiaryTellsWhereAStatementWasDone(t *testing.T) {
 		"it was there, and not since":         {"=b@-900 =a@-500 connection@5", nil, ms(-500), "connection×1"},
 		"it has never been away":              {"=b@-10 =b@10", ms(0), nil, ""},
 		"it was quiet for long":               {"=b@-300 =b@10", ms(10), nil, ""},
+		"it is cut, and refused for a while":  {"=a@-10 08P01@40 !08P01@50 !08P01@60 =b@90", ms(90), ms(-10), "!08P01×2 08P01×1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d Diary
@@ -43,7 +44,7 @@ func TestDiaryTellsWhereAStatementWasDone(t *testing.T) {
 			if diff := cmp.Diff(tt.last, At(zero, d.LastElsewhere("b", zero))); diff != "" {
 				t.Errorf("last on another (-want +got):\n%s", diff)
 			}
-			if _, codes := Errors(time.Time{}, &d); codes != tt.errors {
+			if _, _, codes := Errors(time.Time{}, &d); codes != tt.errors {
 				t.Errorf("errors are %q, want %q", codes, tt.errors)
 			}
 		})
@@ -58,11 +59,22 @@ func TestErrorsCountFromATimeOn(t *testing.T) {
 		a.Note("08P01", zero.Add(time.Duration(ms)*time.Millisecond))
 	}
 	b.Note("25006", zero.Add(time.Second))
-	if n, codes := Errors(zero, &a, &b); n != 3 || codes != "08P01×2 25006×1" {
-		t.Errorf("from zero on there are %d errors, %s; want three", n, codes)
+	b.Note("!08P01", zero.Add(time.Second))
+	if n, refused, codes := Errors(zero, &a, &b); n != 3 || refused != 1 || codes != "!08P01×1 08P01×2 25006×1" {
+		t.Errorf("from zero on there are %d errors and %d refusals, %s; want three and one", n, refused, codes)
 	}
-	if n, _ := Errors(time.Time{}, &a, &b); n != 5 {
-		t.Errorf("there are %d errors in all, want five", n)
+	if n, refused, _ := Errors(time.Time{}, &a, &b); n != 5 || refused != 1 {
+		t.Errorf("there are %d errors and %d refusals in all, want five and one", n, refused)
+	}
+}
+
+func TestALoginThatFailsIsNoStatementThatFailed(t *testing.T) {
+	_, err := pgconn.Connect(t.Context(), "postgres://127.0.0.1:1/x")
+	if got := OutcomeOf(err); got != "!connection" {
+		t.Errorf("nobody listens: %q", got)
+	}
+	if got := OutcomeOf(&pgconn.PgError{Code: "08P01"}); got != "08P01" {
+		t.Errorf("a statement: %q", got)
 	}
 }
 
@@ -71,7 +83,7 @@ func TestADiaryForgets(t *testing.T) {
 	d.Note(Done("a"), time.Unix(1000, 0))
 	d.Note("25006", time.Unix(1000, 0))
 	d.Clear()
-	if n, _ := Errors(time.Time{}, &d); n != 0 || !d.Done("a", time.Time{}).IsZero() {
+	if n, _, _ := Errors(time.Time{}, &d); n != 0 || !d.Done("a", time.Time{}).IsZero() {
 		t.Error("it knows what was before Clear")
 	}
 }

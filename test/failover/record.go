@@ -42,8 +42,8 @@ type Round struct {
 	First, All              Moment
 	Committed, Synced, Back Moment
 	Clients, Stuck          int
-	// Errors are those of all applications since the writer was taken away, Late those since the new writer answered; most of one.
-	Errors, MostErrors, Late, MostLate int
+	// Errors are those of all applications' statements since the writer was taken away, Refused the attempts to connect that came to nothing; most of one.
+	Errors, MostErrors, Refused, MostRefused int
 	// ReadsGap is the longest time in which no read came through the Reader Service, in ms, ReadsTold what readers were told: "08P01×1 timeout×3".
 	ReadsGap  float64
 	ReadsTold string
@@ -56,8 +56,9 @@ type Client struct {
 	Round, Client int
 	LastOld       Moment // last good write on another server
 	FirstNew      Moment
-	Errors, Late  int
-	Codes         string // "08P01×1 25006×3"
+	Errors        int
+	Refused       int
+	Codes         string // "08P01×1 25006×3 !08P01×4": refusals have the sign before them
 }
 
 // Files are the paths of a cell's raw data.

@@ -49,7 +49,7 @@ func (r *trial) round(number int) (Round, []Client) {
 	r.awaitRestAfter(p)
 	r.timeline(&all, p, begun, known)
 	all.ReadsGap = float64(LongestGap(r.readers, p.broken, time.Now()).Microseconds()) / 1000
-	_, all.ReadsTold = Errors(p.broken, r.readers...)
+	_, _, all.ReadsTold = Errors(p.broken, r.readers...)
 	for _, n := range r.restarts(restarts) {
 		all.Restarts += n
 	}
@@ -75,11 +75,10 @@ func (r *trial) clients(all *Round, p provoked) (rows []Client) {
 	var first, last time.Time
 	for i, d := range r.crowd.diaries {
 		done := d.Done(p.to, p.zero)
-		n, codes := Errors(p.broken, d)
-		late, _ := Errors(p.zero, d)
-		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, late, codes})
+		n, refused, codes := Errors(p.broken, d)
+		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, refused, codes})
 		all.Errors, all.MostErrors = all.Errors+n, max(all.MostErrors, n)
-		all.Late, all.MostLate = all.Late+late, max(all.MostLate, late)
+		all.Refused, all.MostRefused = all.Refused+refused, max(all.MostRefused, refused)
 		switch {
 		case done.IsZero():
 			all.Stuck++

@@ -4,7 +4,7 @@
 //	client DSN CONNECTIONS PAUSE_MS
 //
 // It says each outcome in a line: the connection's number, "=SERVER" or the
-// SQLSTATE or "connection", and the time in milliseconds since 1970.
+// SQLSTATE or "connection", with "!" before it when there was no connection at all, and the time in milliseconds since 1970.
 //
 // The prototypes are those of libpq-fe.h, so that libpq.so.5 is enough to build it.
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void hold(long i)
 	snprintf(query, sizeof query, "INSERT INTO written VALUES (%ld, clock_timestamp()) RETURNING current_setting('cluster_name')", i);
 	PGconn *conn = PQconnectdb(dsn);
 	if (PQstatus(conn) != CONNECTION_OK)
-		say(i, "", "connection");
+		say(i, "!", "connection");
 	while (PQstatus(conn) == CONNECTION_OK) {
 		PGresult *res = PQexec(conn, query);
 		const char *code = PQresultErrorField(res, PG_DIAG_SQLSTATE);

@@ -4,7 +4,7 @@
 //	node client.js DSN CONNECTIONS PAUSE_MS
 //
 // It says each outcome in a line: the connection's number, "=SERVER" or the
-// SQLSTATE or "connection", and the time in milliseconds since 1970.
+// SQLSTATE or "connection", with "!" before it when there was no connection at all, and the time in milliseconds since 1970.
 'use strict'
 const { Pool } = require('pg')
 
@@ -48,7 +48,7 @@ async function hold(i) {
       await wait()
     }
   } catch (err) {
-    say(i, codeOf(err))
+    say(i, (client ? '' : '!') + codeOf(err))
     if (client) client.release(ended.has(client) || err.severity === 'FATAL') // one that is well goes back to the pool
   }
   await wait()
