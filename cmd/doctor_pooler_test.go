@@ -50,7 +50,7 @@ func TestDoctorAsksThePoolersAsAnEvictionWill(t *testing.T) {
 	if _, err := client.Exec(t.Context(), "SELECT 1").ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close(context.Background())
+	defer func() { _ = client.Close(context.Background()) }()
 	for name, c := range map[string]struct {
 		console, user string
 		today         string // what the instance's name means, "" nothing

@@ -134,7 +134,9 @@ type (
 // console opens admin consoles.
 func (o outside) console(c clusters.Console) opener {
 	config := o.pooler(c.PoolerLogin, func(_, password string) (string, string, error) { return c.User, password, nil })
-	return func(ctx context.Context, address string) (*pooler.Console, error) { return pooler.Open(ctx, address, config) }
+	return func(ctx context.Context, address string) (*pooler.Console, error) {
+		return pooler.Open(ctx, address, config)
+	}
 }
 
 // asker asks the questions of a proof.
