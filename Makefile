@@ -15,7 +15,7 @@ BED := $(CURDIR)/bin/bed
 UPDATABLE = $(shell grep -rl --include='*_test.go' 'Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test e2e e2e-build bench-live bench-failover bench-failover-page failover-build deps bed bed-build trials bench fuzz generate lint fmt
+.PHONY: help demo build test e2e e2e-build incidents bench-live bench-failover bench-failover-page failover-build deps bed bed-build trials bench fuzz generate lint fmt
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,9 +33,13 @@ test: deps ## Vet and run every test, race detector and shuffle on
 # The end-to-end tests, compiled, and how they run: in a private world, from their own directory.
 E2E = cd test/e2e && $(BED) run --with flux,argo -- $(CURDIR)/bin/e2e.test -test.v -test.timeout 30m
 
-e2e bench-live bench-failover: SHELL := /bin/bash -o pipefail
+e2e incidents bench-live bench-failover: SHELL := /bin/bash -o pipefail
 e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RUN=regexp for some of the tests)
 	$(E2E) -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux|Argo|Bench))' | sed -u '/^=== /d'
+	$(if $(RUN),,$(MAKE) incidents)
+
+incidents: failover-build ## Replay public incidents with real poolers, a real kube-proxy and applications (root; 3 minutes)
+	cd test/failover && $(BED) run --with flux,proxy -- $(CURDIR)/bin/failover.test -test.v -test.timeout 15m -test.run '^TestIncident' | sed -u '/^=== /d'
 
 bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 15 minutes, alone on the machine)
 	export BENCH_ROUNDS=$(or $(ROUNDS),20); $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,22 +76,23 @@ func orderOf(o *live.Order) *plan.Order {
 	return &plan.Order{Writer: o.Writer, Reason: o.Reason, By: o.By, Until: o.Until}
 }
 
-// recordOf is the override that stands, nil when none can be seen.
-func recordOf(s live.Sight, ok bool) *live.Record {
+// recordsOf are those of overrides, none when Kubernetes cannot be seen.
+func recordsOf(s live.Sight, ok bool) []live.Record {
 	if !ok {
 		return nil
 	}
-	return s.Record()
+	return s.Records()
 }
 
 // reach is how far the live side has come: the epoch that the tool has applied, and that of the override; 0 when not known, or for none.
 type reach struct{ applied, override uint64 }
 
 func (e evidence) reach() reach {
-	if e.Known == nil {
-		return reach{applied: e.Applied}
+	r := reach{applied: e.Applied}
+	for _, known := range e.Known {
+		r.override = max(r.override, known.Epoch)
 	}
-	return reach{e.Applied, e.Known.Epoch}
+	return r
 }
 
 // readyMembers is never nil where pods can be seen: nobody is ready then, which is not the same as not knowing.
@@ -119,7 +121,7 @@ func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, 
 	w.From, w.To, w.Reason = declared.Writer, decided.Want.Writer, codesText(decided.Reasons)
 	w.Off = !d.PatchesServices()
 	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != "" && !w.Off
-	w.Hold = decided.Action == plan.Hold
+	w.Hold = decided.Action == plan.Hold && !agrees(declared, decided, e)
 	if o := e.Order; o != nil && o.Writer == w.To && w.Begin {
 		w.By, w.Until = cmp.Or(o.By, "a person"), o.Until
 	}
@@ -129,6 +131,13 @@ func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, 
 	}
 	w.Roles = append(w.Roles, live.Target{Role: live.Reader, Select: chosen.Reader, Declared: said.Reader})
 	return w
+}
+
+// agrees reports whether a hold is none about the writer: the databases name the declared one, and something else has to wait.
+func agrees(declared plan.State, decided plan.Plan, e evidence) bool {
+	writer, ok := e.Topology.Writer()
+	waits := slices.ContainsFunc(decided.Reasons, func(r plan.Reason) bool { return r.Code == plan.Batching || r.Code == plan.RevertedByPerson })
+	return waits && ok && e.Topology.Trusted() && writer.Name == declared.Writer && e.Order == nil
 }
 
 func pausedText(d declaration, e evidence) string {
@@ -239,7 +248,7 @@ func (l *liveSide) begin(d declaration, names live.Names) {
 		Names: names, Client: kube.Interface, Dynamic: kube.Dynamic, ArgoNamespace: d.Cluster.Spec.GitOps.ArgoCDNamespace,
 		Holds: l.holds, Now: now, Tell: tell.keeping,
 	})
-	escort := l.world.escort(d, evict.Config{Names: names, Client: kube.Interface, Pods: keeper.Pods, Holds: l.holds, Now: now}, l.fast, tell)
+	escort := l.world.escort(d, evict.Config{Names: names, Client: kube.Interface, Pods: keeper.Pods, Holds: l.holds, Now: now}, kube.Metadata, l.fast, tell)
 	l.mu.Lock()
 	l.keeper, l.escort, l.stop, l.want = keeper, escort, stop, live.Want{}
 	l.mu.Unlock()

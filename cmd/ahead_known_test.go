@@ -8,7 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
 
@@ -24,7 +26,7 @@ func TestC24ADecisionSaysWhichOverrideItKnewOf(t *testing.T) {
 			s.sight.Control.Override = &live.Record{Version: 1, Epoch: 5, From: "a", To: "b", At: time.Now()}
 		})
 		after(10 * time.Second)
-		if got := k.last(t).Known; got == nil || got.Epoch != 5 {
+		if got := k.last(t).Known; len(got) != 1 || got[0].Epoch != 5 {
 			t.Errorf("knew of %+v, want epoch 5", got)
 		}
 	})
@@ -83,4 +85,32 @@ func TestGitIsReadAtOnceWhenTheToolHasCome(t *testing.T) {
 			t.Errorf("%d reads while nothing changed", n-before)
 		}
 	})
+}
+
+// TestAHoldThatWaitsForSomethingElseFollowsTheDatabases: a batch, or a person's revert of something else, keeps no Service from the declared
+// writer when the databases name it too.
+func TestAHoldThatWaitsForSomethingElseFollowsTheDatabases(t *testing.T) {
+	declared := plan.State{Epoch: 2, Writer: "a", Members: []plan.Member{{Name: "a"}, {Name: "b", Slot: 1}}}
+	says := func(writer string, doubts ...discovery.Doubt) discovery.Topology {
+		return discovery.Topology{Instances: []discovery.Instance{{Name: writer, Role: discovery.Writer}}, Doubts: doubts}
+	}
+	for name, c := range map[string]struct {
+		seen   discovery.Topology
+		reason plan.Code
+		order  *plan.Order
+		hold   bool
+	}{
+		"a batch is open":                         {seen: says("a"), reason: plan.Batching},
+		"a revert of something else":              {seen: says("a"), reason: plan.RevertedByPerson},
+		"a revert of the failover":                {seen: says("b"), reason: plan.RevertedByPerson, hold: true},
+		"a batch, and the databases are in doubt": {seen: says("a", discovery.Doubt{Code: discovery.NoWriter}), reason: plan.Batching, hold: true},
+		"a batch, and an order stands":            {seen: says("a"), reason: plan.Batching, order: &plan.Order{Writer: "b"}, hold: true},
+		"the declared state is broken":            {seen: says("a"), reason: plan.DeclaredBroken, hold: true},
+	} {
+		decided := plan.Plan{Action: plan.Hold, Want: declared, Reasons: []plan.Reason{{Code: c.reason}}}
+		w := wantOf(storyDeclaration(t), declared, "abc", decided, evidence{Topology: c.seen, Order: c.order})
+		if w.Hold != c.hold || w.Begin || w.To != "a" {
+			t.Errorf("%s: %+v, want hold %v", name, w, c.hold)
+		}
+	}
 }

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/live/pooler"
 	"github.com/poolwright/poolwright/render"
 )
@@ -91,27 +90,23 @@ func (e *exam) consoleFails(pod string, err error) {
 
 // proofs asks both Services what an application would ask.
 func (e *exam) proofs(ctx context.Context) {
-	if e.declared == nil || e.declared.Cluster.Spec.Failover.Proof == nil {
+	if e.declared == nil {
 		return
 	}
-	p := *e.declared.Cluster.Spec.Failover.Proof
-	ask, port := e.world.asker(e.names.Cluster, p), e.declared.Cluster.Spec.PgBouncer.ListenPort()
-	e.prove(ctx, ask, pooler.Writes, proofAddress(p.WriterAddress, e.sight.Services[live.Writer], port))
-	e.prove(ctx, ask, pooler.Reads, proofAddress(p.ReaderAddress, e.sight.Services[live.Reader], port))
+	for _, a := range e.world.proofs(ctx, *e.declared, e.sight.Services) {
+		e.proof(a)
+	}
 }
 
-func (e *exam) prove(ctx context.Context, ask asker, access pooler.Access, address string) {
-	if address == "" {
-		return
-	}
-	switch got := ask(ctx, access, address); {
-	case got.Outcome == pooler.Proven:
-		e.ok("proofs", "%s at %s, in %s", access, address, got.Took.Round(time.Millisecond/10))
-	case got.Outcome == pooler.RoleMismatch:
-		e.fail("proofs", e.command("status"), "%s at %s: who answers cannot write: %s", access, address, got.Detail)
-	case got.Fault == pooler.Unreachable, got.Fault == pooler.Timeout:
-		e.warn("proofs", "run doctor where poolwright runs, or set failover.proof.writerAddress and readerAddress", "%s at %s: %s: %s", access, address, got.Fault, got.Detail)
+func (e *exam) proof(a answer) {
+	switch {
+	case a.Outcome == pooler.Proven:
+		e.ok("proofs", "%s at %s, in %s", a.access, a.address, a.Took.Round(time.Millisecond/10))
+	case a.Outcome == pooler.RoleMismatch:
+		e.fail("proofs", e.command("status"), "%s at %s: who answers cannot write: %s", a.access, a.address, a.Detail)
+	case a.Fault == pooler.Unreachable, a.Fault == pooler.Timeout:
+		e.warn("proofs", "run doctor where poolwright runs, or set failover.proof.writerAddress and readerAddress", "%s at %s: %s: %s", a.access, a.address, a.Fault, a.Detail)
 	default:
-		e.fail("proofs", "", "%s at %s: %s: %s", access, address, got.Fault, got.Detail)
+		e.fail("proofs", "", "%s at %s: %s: %s", a.access, a.address, a.Fault, a.Detail)
 	}
 }

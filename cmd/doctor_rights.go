@@ -36,7 +36,7 @@ func (e *exam) needed() []right {
 		{"", "configmaps", n, []string{e.names.Topology}, []string{"get", "list", "watch"}, ""},
 		{"", "configmaps", n, []string{live.ControlName(e.names.Cluster)}, []string{"get", "list", "watch", "update", "patch"}, ""},
 		{"", "configmaps", n, nil, []string{"create"}, ""},
-	}, e.toEvict(), []right{
+	}, e.toEvict(), e.toReload(), []right{
 		{"", "events", n, nil, []string{"create", "patch"}, "reverts and the like are told in the log alone"},
 	}, e.toLead())
 }
@@ -68,6 +68,15 @@ func (e *exam) toEvict() []right {
 		return []right{follow, pods}
 	}
 	return nil
+}
+
+// toReload is the rule for a Secret that is rotated, none without a way into the poolers.
+func (e *exam) toReload() []right {
+	if e.declared == nil || e.declared.Cluster.Spec.Failover.Console == nil {
+		return nil
+	}
+	name := e.declared.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name
+	return []right{{"", "secrets", e.names.Namespace, []string{name}, []string{"list", "watch"}, "a rotated userlist.txt reaches no pooler before it is restarted"}}
 }
 
 // rights asks for each rule whether whoever asks has it.

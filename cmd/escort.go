@@ -13,23 +13,26 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	bare "k8s.io/client-go/metadata"
 
 	"github.com/poolwright/poolwright/clusters"
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/live/evict"
 	"github.com/poolwright/poolwright/live/pooler"
 	prove "github.com/poolwright/poolwright/live/proof"
+	"github.com/poolwright/poolwright/live/reload"
 )
 
 // escort is what follows a Service that moved: the clients of the instance that it
 // selected before are taken off it, and it is proven from outside that writes are
 // served. Nothing waits for it, neither the Services nor Git.
 type escort struct {
-	runner *evict.Runner
-	prover *prove.Prover // nil: nothing is proven
-	asks   *clusters.Proof
-	port   int
-	evicts bool // false: nobody is cut, and no entry is begun
+	runner   *evict.Runner
+	prover   *prove.Prover    // nil: nothing is proven
+	reloader *reload.Reloader // nil: there is no way into the poolers
+	asks     *clusters.Proof
+	port     int
+	evicts   bool // false: nobody is cut, and no entry is begun
 	// writer is what the Writer Service selected when it was seen last.
 	writer string
 }
@@ -39,20 +42,21 @@ type ears struct {
 	keeping  func(live.Event)
 	evicting func(evict.Event)
 	proving  func(prove.Event)
+	rotating func(reload.Event)
 }
 
 // escortKey says what an escort is made of: another one is made when it differs.
 func escortKey(d declaration) string {
 	f := d.Cluster.Spec.Failover
-	text, err := json.Marshal([]any{f.Evict, f.EvictWithin, f.Propagation, f.Console, f.Proof, f.FastInterval, d.Cluster.Spec.PgBouncer.ListenPort()})
+	text, err := json.Marshal([]any{f.Evict, f.EvictWithin, f.Propagation, f.Console, f.Proof, f.FastInterval, d.Cluster.Spec.PgBouncer.ListenPort(), d.Cluster.Spec.PgBouncer.AuthFileSecretRef})
 	if err != nil {
 		panic(err) // strings and numbers
 	}
 	return string(text)
 }
 
-// escort makes the escort of a cluster beside its Keeper. fast reports whether a failover window is open.
-func (o outside) escort(d declaration, c evict.Config, fast *atomic.Bool, tell ears) *escort {
+// escort makes the escort of a cluster beside its Keeper. fast reports whether a failover window is open; secrets reads their metadata.
+func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, fast *atomic.Bool, tell ears) *escort {
 	f := d.Cluster.Spec.Failover
 	e := &escort{asks: f.Proof, port: d.Cluster.Spec.PgBouncer.ListenPort()}
 	c.Within, c.Propagation, c.Port, c.Tell = time.Duration(f.EvictWithin), time.Duration(f.Propagation), e.port, tell.evicting
@@ -66,6 +70,16 @@ func (o outside) escort(d declaration, c evict.Config, fast *atomic.Bool, tell e
 			}
 			return console, nil
 		}
+		e.reloader = reload.New(reload.Config{
+			Namespace: c.Names.Namespace, Secret: d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name, Client: secrets, Pods: c.Pods, Port: e.port, Holds: c.Holds, Tell: tell.rotating,
+			Console: func(ctx context.Context, address string) (reload.Console, error) {
+				console, err := open(ctx, address)
+				if err != nil {
+					return nil, err // not the nil *Console
+				}
+				return console, nil
+			},
+		})
 	}
 	e.runner, e.evicts = evict.New(c), c.Mode != evict.ModeNone
 	if f.Proof != nil {
@@ -83,6 +97,9 @@ func (e *escort) run(ctx context.Context) {
 	all.Go(func() { e.runner.Run(ctx) })
 	if e.prover != nil {
 		all.Go(func() { e.prover.Run(ctx) })
+	}
+	if e.reloader != nil {
+		all.Go(func() { e.reloader.Run(ctx) })
 	}
 	all.Wait()
 }

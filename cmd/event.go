@@ -55,6 +55,8 @@ const (
 	Evicted                           // nobody is left there
 	Proven                            // an application would get what it asks a Service for
 	Unproven                          // and now it would not
+	Reloaded                          // the poolers have read a rotated Secret
+	Unreloaded                        // some have not
 )
 
 var eventNames = [...]string{
@@ -64,6 +66,7 @@ var eventNames = [...]string{
 	Moved: "moved", Reasserted: "reasserted", Phased: "handover", Hindered: "hindered", Cleared: "cleared",
 	Unwritten: "unwritten", Leading: "leading", Standby: "standby",
 	Evicting: "evicting", Evicted: "evicted", Proven: "proven", Unproven: "unproven",
+	Reloaded: "reloaded", Unreloaded: "unreloaded",
 }
 
 func (k EventKind) String() string { return eventNames[k] }
@@ -71,7 +74,7 @@ func (k EventKind) String() string { return eventNames[k] }
 // level of the log line: what needs eyes is a warning.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten, Unproven:
+	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten, Unproven, Unreloaded:
 		return slog.LevelWarn
 	case Decided:
 		if e.Plan.Action == plan.Hold || slices.ContainsFunc(e.Plan.Reasons, needsEyes) {

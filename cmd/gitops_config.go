@@ -68,6 +68,7 @@ type gitopsView struct {
 	OwnerNamespace            string
 	Lease                     string
 	Evict                     string // failover.evict, "" when not known
+	Users                     string // the Secret with userlist.txt, "" when not known or when there is no way into the poolers
 	AccountNamespace, Account string
 }
 
@@ -84,6 +85,9 @@ func (c GitopsConfigCmd) view(ctx context.Context) (gitopsView, error) {
 		p := d.Cluster.Spec.Publish
 		v.Repository, v.Branch, v.Path = p.Repository, p.Branch, d.Dir()
 		v.Evict = d.Cluster.Spec.Failover.Evict
+		if d.Cluster.Spec.Failover.Console != nil {
+			v.Users = d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name
+		}
 		return v, nil
 	}
 	s, err := c.reach(ctx)

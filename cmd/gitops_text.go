@@ -116,6 +116,12 @@ rules:
     resources: [pods]
     verbs: [delete]
 {{- end}}
+{{- if .Users}}
+  - apiGroups: [""] # may be left out: then a rotated userlist.txt reaches no pooler before it is restarted. Only metadata is read
+    resources: [secrets]
+    resourceNames: [{{q .Users}}]
+    verbs: [list, watch]
+{{- end}}
   - apiGroups: [""] # may be left out: then reverts and the like are told in the log alone
     resources: [events]
     verbs: [create, patch]

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	bare "k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -24,6 +25,8 @@ type KubeFlags struct {
 type kube struct {
 	kubernetes.Interface
 	Dynamic dynamic.Interface
+	// Metadata reads objects without their content.
+	Metadata bare.Interface
 	// Namespace is the current one: of the context, or of the pod.
 	Namespace string
 	// User is how the kubeconfig calls whoever is asking, "" in a pod.
@@ -71,7 +74,11 @@ func clientsOf(config *rest.Config) (kube, error) {
 	if err != nil {
 		return kube{}, fmt.Errorf("connecting to Kubernetes: %w", err)
 	}
-	return kube{Interface: typed, Dynamic: loose}, nil
+	outline, err := bare.NewForConfig(config)
+	if err != nil {
+		return kube{}, fmt.Errorf("connecting to Kubernetes: %w", err)
+	}
+	return kube{Interface: typed, Dynamic: loose, Metadata: outline}, nil
 }
 
 // userOf is the name of the current context's user.

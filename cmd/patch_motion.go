@@ -129,7 +129,7 @@ func ordered(s plan.State, writer string) discovery.Topology {
 func (m motion) wanted(c PatchCmd) live.Want {
 	to, from := render.Select(m.names.Cluster, m.decided.Want), render.Select(m.names.Cluster, m.state)
 	w := live.Want{
-		Epoch: m.decided.Want.Epoch, Known: m.sight.Record(), From: m.state.Writer, To: c.To, Reason: c.Reason,
+		Epoch: m.decided.Want.Epoch, Known: m.sight.Records(), From: m.state.Writer, To: c.To, Reason: c.Reason,
 		By: m.by.name, Until: whole(m.now.Add(c.For)),
 		Roles: []live.Target{
 			{Role: live.Writer, Select: to.Writer, Declared: from.Writer},

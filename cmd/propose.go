@@ -28,8 +28,8 @@ type evidence struct {
 	Order *plan.Order
 	// PausedBy is who paused the cluster in Kubernetes and why, "" when nobody did.
 	PausedBy string
-	// Known is the override that was seen before the databases were asked, nil for none.
-	Known *live.Record
+	// Known are the records of overrides that were seen before the databases were asked.
+	Known []live.Record
 	// Applied is the epoch that the live Services have been brought to; 0 when that is not known.
 	Applied uint64
 	// Resumed is when a person last lifted what reverts hold.

@@ -132,7 +132,7 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.people.turnTo(r.Live.Follow(d), r.Now())
 	r.tellRival(d)
 	r.tellDebt()
-	known := recordOf(r.Live.Sight())
+	known := recordsOf(r.Live.Sight())
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -142,8 +142,8 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	return r.decide(ctx, d)
 }
 
-// judge turns what was seen into evidence, and minds the window. known is the override that was seen before.
-func (r *Reconciler) judge(d declaration, t discovery.Topology, known *live.Record) {
+// judge turns what was seen into evidence, and minds the window. known are the records that were seen before.
+func (r *Reconciler) judge(d declaration, t discovery.Topology, known []live.Record) {
 	now := r.Now()
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)

@@ -60,7 +60,7 @@ func decides(writer string, epoch uint64) func(live.Sight) live.Want {
 		to.Writer = writer
 		chosen, declared := render.Select("story", to), render.Select("story", benchState())
 		return live.Want{
-			Epoch: epoch, Declared: 7, Known: s.Record(), From: "a", To: writer, Begin: writer != "a", Reason: "writer-moved " + writer,
+			Epoch: epoch, Declared: 7, Known: s.Records(), From: "a", To: writer, Begin: writer != "a", Reason: "writer-moved " + writer,
 			Roles: []live.Target{
 				{Role: live.Writer, Select: chosen.Writer, Declared: declared.Writer},
 				{Role: live.Reader, Select: chosen.Reader, Declared: declared.Reader},

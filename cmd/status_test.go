@@ -17,6 +17,7 @@ import (
 	"github.com/poolwright/poolwright/discovery"
 	"github.com/poolwright/poolwright/gitsync"
 	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/pooler"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
@@ -263,4 +264,27 @@ func TestWatchTellsOnlyWhatChanges(t *testing.T) {
 			t.Errorf("got %d tellings of 8 looks, want 2: %s", got, out.String())
 		}
 	})
+}
+
+// TestA09StatusSaysWhetherWritesReachTheWriter: a Service that is out of reach from here says nothing of the cluster.
+func TestA09StatusSaysWhetherWritesReachTheWriter(t *testing.T) {
+	for name, c := range map[string]struct {
+		proof   pooler.Proof
+		want    string
+		inOrder bool
+	}{
+		"they do":                   {pooler.Proof{Outcome: pooler.Proven}, "writes reach the writer: yes (asked 10.0.0.1:6432 just now)", true},
+		"who answers cannot write":  {pooler.Proof{Outcome: pooler.RoleMismatch, Code: "25006", Detail: "a standby"}, "writes reach the writer: no, role mismatch: a standby (SQLSTATE 25006)", false},
+		"nobody answers from there": {pooler.Proof{Outcome: pooler.Failed, Fault: pooler.Unreachable, Detail: "i/o timeout"}, "writes reach the writer: no, unreachable: i/o timeout", true},
+	} {
+		v := survey{proofs: []answer{{pooler.Writes, "10.0.0.1:6432", c.proof}}}
+		s := v.view()
+		var out strings.Builder
+		if err := writeStatus(&out, s, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if s.InOrder != c.inOrder || !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s: in order %v, want %v:\n%s\nwant %q", name, s.InOrder, c.inOrder, out.String(), c.want)
+		}
+	}
 }

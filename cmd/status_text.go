@@ -34,6 +34,9 @@ func writeStatus(w io.Writer, s statusView, now time.Time) error {
 	if s.PauseUnknown != "" {
 		rows = append(rows, []string{"  paused", "not known: " + s.PauseUnknown})
 	}
+	for _, p := range s.Proofs {
+		rows = append(rows, []string{"  proof", p.Text})
+	}
 	rows = append(rows, []string{"  holder", s.Holder.text(now)})
 	if err := table(w, rows); err != nil {
 		return err

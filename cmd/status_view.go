@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/poolwright/poolwright/live"
+	"github.com/poolwright/poolwright/live/pooler"
+	prove "github.com/poolwright/poolwright/live/proof"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
@@ -30,6 +33,7 @@ type statusView struct {
 	// PauseUnknown is why it is not known whether somebody paused the cluster in Kubernetes, "" when it is.
 	PauseUnknown string           `json:"pauseUnknown,omitempty"`
 	Eviction     *live.Eviction   `json:"eviction,omitempty"`
+	Proofs       []proofView      `json:"proofs,omitempty"`
 	Holder       holderView       `json:"holder"`
 	Conditions   []live.Condition `json:"conditions,omitempty"`
 	BreakGlass   []string         `json:"breakGlass,omitempty"`
@@ -90,6 +94,19 @@ type stateView struct {
 	Epoch   uint64 `json:"epoch,omitempty"`
 }
 
+// proofView is what an application would meet at a Service, asked just now.
+type proofView struct {
+	Access  pooler.Access  `json:"access"`
+	Address string         `json:"address"`
+	Outcome pooler.Outcome `json:"outcome"`
+	// Text is the whole in one line.
+	Text string `json:"text"`
+}
+
+func (a answer) view() proofView {
+	return proofView{a.access, a.address, a.Outcome, fmt.Sprintf("%s (asked %s just now)", prove.Say(a.access, a.Proof), a.address)}
+}
+
 // aheadView says that the Services are ahead of Git.
 type aheadView struct {
 	Since  time.Time `json:"since"`
@@ -110,6 +127,9 @@ func (v *survey) view() statusView {
 	if r := v.verdict.Record; r != nil {
 		s.Ahead = &aheadView{r.At, r.Epoch, r.From, r.To, r.Reason, r.By}
 	}
+	for _, a := range v.proofs {
+		s.Proofs = append(s.Proofs, a.view())
+	}
 	if v.sight != nil {
 		s.Order, s.Pause, s.Eviction = v.sight.Order(), v.sight.Control.Pause, v.sight.Control.Eviction
 	}
@@ -121,14 +141,15 @@ func (v *survey) view() statusView {
 	return s
 }
 
-// inOrder reports whether nothing waits for anybody. What was not asked for is no matter.
+// inOrder reports whether nothing waits for anybody. What was not asked for is no matter, nor is a Service that is out of reach from here.
 func (v *survey) inOrder(s statusView) bool {
 	quiet := len(s.Conditions) == 0 && s.Ahead == nil && s.Order == nil && s.Pause == nil && (s.Eviction == nil || !s.Eviction.Open())
 	reached := s.Declared.Error == "" && s.Observed.Error == "" && s.Decided.Error == "" && s.Live.Error == ""
 	trusted := !s.Observed.Asked || s.Observed.Trusted
 	led := (s.Holder.Identity == "" || s.Holder.Alive) && !s.Holder.Neglects
+	mismatch := slices.ContainsFunc(v.proofs, func(a answer) bool { return a.Outcome == pooler.RoleMismatch })
 	held := v.decided != nil && (v.decided.Action == plan.Hold || slices.ContainsFunc(v.decided.Reasons, plan.Reason.NeedsPerson))
-	return quiet && reached && trusted && led && !held && !slices.ContainsFunc(s.States, func(st stateView) bool { return st.Reached == reachedNo })
+	return quiet && reached && trusted && led && !held && !mismatch && !slices.ContainsFunc(s.States, func(st stateView) bool { return st.Reached == reachedNo })
 }
 
 // pauseUnknown is "" too where nobody hears what is said in Kubernetes.

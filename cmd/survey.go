@@ -30,6 +30,7 @@ type survey struct {
 	sight   *live.Sight // nil without
 	kubeErr error
 	holder  holderView
+	proofs  []answer // nil without
 
 	// declared is the state at the Git head, else the one that is applied; epoch 0 when neither is known.
 	declared plan.State
@@ -67,6 +68,7 @@ func surveyOf(ctx context.Context, s site, world outside, lease leaseView, kubeE
 	v.decide()
 	if v.sight != nil {
 		v.verdict = live.Next(*v.sight, v.want, v.now)
+		v.proofs = world.proofs(ctx, v.declaration(), v.sight.Services)
 	}
 	return v
 }
@@ -136,7 +138,7 @@ func (v *survey) evidence() evidence {
 	}
 	if v.sight != nil {
 		e = e.fromKubernetes(*v.sight)
-		e.Known = v.sight.Record()
+		e.Known = v.sight.Records()
 	}
 	return e
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/live/evict"
 	"github.com/poolwright/poolwright/live/pooler"
 	prove "github.com/poolwright/poolwright/live/proof"
+	"github.com/poolwright/poolwright/live/reload"
 )
 
 // aloud makes Kubernetes Events of what happens, besides telling it.
@@ -25,6 +26,7 @@ func (l *liveSide) aloud(tell ears) ears {
 			}
 			tell.proving(e)
 		},
+		rotating: tell.rotating,
 	}
 }
 
@@ -82,10 +84,25 @@ func (r *Reconciler) tellProof(cluster string, e prove.Event) {
 	r.Say(said)
 }
 
+// tellRotation says what became of a rotated Secret. That it was seen for the first time is no news.
+func (r *Reconciler) tellRotation(cluster string, e reload.Event) {
+	said := Event{At: e.At, Cluster: cluster, Kind: Reloaded, Err: e.Err}
+	switch {
+	case e.Err != nil:
+		said.Kind, said.Detail = Unreloaded, "a rotated userlist.txt reaches no pooler before it is restarted"
+	case len(e.Failed) > 0:
+		said.Kind, said.Detail = Unreloaded, fmt.Sprintf("%d poolers have read userlist.txt again, %d have not: %s", e.Reloaded, len(e.Failed), few(e.Failed))
+	case e.First:
+		return
+	default:
+		said.Detail = fmt.Sprintf("%d poolers have read userlist.txt again", e.Reloaded)
+	}
+	r.Say(said)
+}
+
 // proofText is a change of a proof's outcome in one line.
 func proofText(e prove.Event) string {
-	at := e.Proof.At
-	text := fmt.Sprintf("%s (asked %s)", prove.Say(e.Proof.Access, e.Proof, at, at), e.Address)
+	text := fmt.Sprintf("%s (asked %s)", prove.Say(e.Proof.Access, e.Proof), e.Address)
 	if e.Was != 0 && e.Was != pooler.Proven && e.Proof.Outcome == pooler.Proven {
 		text += fmt.Sprintf("; they did not for %s", e.Stood.Round(time.Millisecond))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/live/evict"
 	prove "github.com/poolwright/poolwright/live/proof"
+	"github.com/poolwright/poolwright/live/reload"
 )
 
 // ears hear what happens to a cluster, on other goroutines than the Reconciler's.
@@ -16,6 +17,7 @@ func (r *Reconciler) ears(cluster string) ears {
 		keeping:  func(e live.Event) { r.tellLive(cluster, e) },
 		evicting: func(e evict.Event) { r.tellEviction(cluster, e) },
 		proving:  func(e prove.Event) { r.tellProof(cluster, e) },
+		rotating: func(e reload.Event) { r.tellRotation(cluster, e) },
 	}
 }
 

@@ -122,6 +122,13 @@ func (s Sight) Record() *Record {
 	return l.strongest
 }
 
+// Records are all records that can be read: those on the Services, and the mirror.
+func (s Sight) Records() []Record {
+	l := look{sight: s}
+	l.readRecords()
+	return l.records
+}
+
 // Applied is the epoch that the GitOps tool has brought the Writer Service to, or the Reader where there is no Writer; 0 when
 // neither exists or says so.
 func (s Sight) Applied() uint64 {

@@ -36,7 +36,8 @@
 //     unfrozen. Only who froze unfreezes, by the record or by the field manager: a person's freeze is said.
 //  11. The record is mirrored after the Services, and forgotten when nothing of ours is left on them.
 //  12. A second failover is another target in the same machine: only the newest epoch is waited for. So is a fail-back to what Git
-//     says anyway: the receipts are there already, and the Services are released at once.
+//     says anyway: the receipts are there already, and the Services are released as soon as Git has been read since: a commit
+//     that says otherwise may be there, or under way.
 //
 // Receipts are epochs on the live objects. Neither Flux's lastAppliedRevision nor Argo CD's sync.revision is proof: a frozen
 // Service is skipped while they advance.

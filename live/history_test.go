@@ -16,6 +16,7 @@ import (
 type history struct {
 	*world
 	truth string // the writer, as the databases say
+	late  *Want  // a decision that has not been acted on, nil for none
 }
 
 // decided is the writer of poolwright's decision: the ordered one while the order stands.
@@ -61,6 +62,21 @@ func (h *history) machines() map[string]func(*rapid.T) {
 		"poolwright in doubt": func(*rapid.T) {
 			v := Next(h.sight(), h.held(), h.now)
 			h.perform(v, len(v.Writes))
+		},
+		"poolwright that has not read Git since": func(t *rapid.T) {
+			v := Next(h.sight(), unread(h.wanted()), h.now)
+			h.perform(v, rapid.IntRange(0, len(v.Writes)).Draw(t, "writes"))
+		},
+		"poolwright, late": func(*rapid.T) {
+			if h.late != nil {
+				v := Next(h.sight(), *h.late, h.now)
+				h.perform(v, len(v.Writes))
+			}
+			now := h.wanted()
+			h.late = &now
+		},
+		"another process, with another Git": func(t *rapid.T) {
+			h.movedAt(h.head().Epoch+rapid.Uint64Range(0, 3).Draw(t, "beyond"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "to"))
 		},
 		"poolwright paused": func(t *rapid.T) {
 			w := h.wanted()

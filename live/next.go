@@ -38,8 +38,9 @@ func Next(s Sight, w Want, now time.Time) Verdict {
 type look struct {
 	sight Sight
 	want  Want
-	// on is the record that each Service carries itself; strongest the one that counts.
+	// on is the record that each Service carries itself; strongest the one that counts, of all that were read.
 	on        map[Role]*Record
+	records   []Record
 	strongest *Record
 	// target is where the Services belong. standing is true when they belong there ahead of Git.
 	target   Record
@@ -97,6 +98,7 @@ func (l *look) readRecords() {
 // consider takes a record that is newer than the one known.
 func (l *look) consider(r Record) {
 	r.Froze = false
+	l.records = append(l.records, r)
 	if s := l.strongest; s == nil || r.Epoch > s.Epoch || r.Epoch == s.Epoch && r.At.After(s.At) {
 		l.strongest = &r
 	}
@@ -117,31 +119,13 @@ func (l *look) aim(now time.Time) {
 	if r == nil {
 		return
 	}
-	if l.target.At = r.At; w.Begin && w.isOlderThan(*r) {
-		l.target.Epoch = r.Epoch + 1 // or the other, whose Git is newer, would take it for less than what it has
+	if l.target.At = r.At; !l.takenBack && w.isOlderThan(*r) {
+		l.target.Epoch = r.Epoch + 1 // or whose Git is newer would take it for less than what it has, and the tool for what it has applied
 	}
 	if !l.takenBack && sameSelect(r.Select, l.target.Select) { // the words of the decision stay with it
 		l.target.From, l.target.To, l.target.Reason, l.target.By, l.target.Until = r.From, r.To, r.Reason, r.By, r.Until
 	}
 }
-
-// yieldsTo reports whether a record stands against what is wanted: nothing may be decided; or it came after the decision, also at the
-// decision's own epoch, for it may have been counted from an older Git; or the decision was, and has the same writer.
-func (w Want) yieldsTo(r Record) bool {
-	switch to, _ := w.target(Writer); {
-	case len(w.Roles) == 0:
-		return true
-	case w.Hold:
-		return r.Epoch >= w.Declared
-	case w.Known == nil || !sameRecord(*w.Known, r):
-		return r.Epoch >= w.Epoch
-	default:
-		return w.isOlderThan(r) && maps.Equal(r.Select[Writer], to.Select)
-	}
-}
-
-// isOlderThan reports whether a record was counted from a newer Git than what is wanted.
-func (w Want) isOlderThan(r Record) bool { return r.Epoch > max(w.Epoch, w.Read) }
 
 func sameSelect(a, b map[Role]map[string]string) bool { return maps.EqualFunc(a, b, maps.Equal) }
 
@@ -284,11 +268,15 @@ func (l *look) needsRecord(role Role) bool {
 // isDeclared reports whether Git says the target, as far as Git is known: its epoch is there or has been passed. At that very epoch Git may
 // have another writer: two decided on one base.
 func (l *look) isDeclared() bool {
-	if l.want.Declared == 0 || l.want.Declared > l.target.Epoch {
-		return true
-	}
 	said, ok := l.want.target(Writer)
-	return l.want.Declared == l.target.Epoch && (!ok || said.Declared == nil || maps.Equal(said.Declared, l.target.Select[Writer]))
+	another := ok && said.Declared != nil && !maps.Equal(said.Declared, l.target.Select[Writer])
+	switch l.want.Declared {
+	case 0: // what is applied is what is known of Git
+		return !another || l.sight.Receipt != l.target.Epoch
+	case l.target.Epoch:
+		return !another
+	}
+	return l.want.Declared > l.target.Epoch
 }
 
 // phase names how far the hand-over is, before the writes of this verdict.

@@ -25,9 +25,15 @@ func (w *world) overridden(writer string) *world {
 // movedAt lets somebody who counted from another Git move the Services.
 func (w *world) movedAt(epoch uint64, writer string) *world {
 	want := w.wish(writer)
-	want.Epoch, want.Begin = epoch, true
+	want.Epoch, want.Begin, want.Read = epoch, true, 0
 	v := Next(w.sight(), want, w.now)
 	w.perform(v, len(v.Writes))
+	return w
+}
+
+// unread is a decision on what Git said before the override.
+func unread(w Want) Want {
+	w.Read = 0
 	return w
 }
 
@@ -220,17 +226,41 @@ func TestNext(t *testing.T) {
 			}, want: (*world).held, phase: Overriding, hurdle: "ahead-of-git",
 		},
 		"19 C24 somebody with a newer Git moved it to the same writer": {
-			given: func(w *world) { w.movedAt(4, "b") }, phase: Overriding, hurdle: "ahead-of-git",
+			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want { return unread(w.wish("b")) }, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"a fail-back is not handed back before Git has been read since: the commit may be there": {
+			given: func(w *world) { w.overridden("b") }, want: func(w *world) Want { return unread(w.wish("a")) },
+			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"and stays where it is": {
+			given: func(w *world) {
+				w.overridden("b")
+				v := Next(w.sight(), unread(w.wish("a")), w.now)
+				w.perform(v, len(v.Writes))
+			}, want: func(w *world) Want { return unread(w.wish("a")) }, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"in doubt Git counts at its own epoch, if it has the same writer": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.commit(withoutC(state(2, "b")))
+			}, want: (*world).held, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"without Git, and what is applied at the record's epoch has another writer": {
+			given: func(w *world) {
+				w.overridden("b")
+				w.commit(state(2, "a"))
+				w.sync()
+			}, want: func(w *world) Want {
+				want := w.held()
+				want.Declared = 0
+				return want
+			}, phase: Overriding, hurdle: "ahead-of-git",
 		},
 		"19 C24 Git has been read since, and was put back": {
-			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want {
-				want := w.wish("b")
-				want.Read = 4
-				return want
-			}, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want { return w.wish("b") }, phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
 		},
 		"19 C24 somebody with a newer Git moved it, and the databases say otherwise": {
-			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want { return w.wish("c") },
+			given: func(w *world) { w.movedAt(4, "b") }, want: func(w *world) Want { return unread(w.wish("c")) },
 			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
 		},
 		"13 the tool went back to an older commit, and Git has not been read since": {

@@ -50,7 +50,7 @@ func TestARecordThatADecisionDidNotKnowStands(t *testing.T) {
 	if v := Next(w.sight(), before, w.now); len(v.Writes) > 0 || v.Record.To != "b" {
 		t.Errorf("it writes %q for %+v", writesOf(v), v.Record)
 	}
-	before.Known = w.sight().Record()
+	before.Known = w.sight().Records()
 	if v := Next(w.sight(), before, w.now); !strings.HasPrefix(writesOf(v), "override writer") {
 		t.Errorf("it knows of it, and writes %q", writesOf(v))
 	}
@@ -68,9 +68,47 @@ func TestC24ADecisionFromAnOlderGitGoesBeyondTheRecord(t *testing.T) {
 		t.Errorf("a decision that knows of it wants %+v", v.Record)
 	}
 	before := w.wish("c")
-	before.Known = nil
+	before.Known, before.Read = nil, 0
 	if v := Next(w.sight(), before, w.now); len(v.Writes) > 0 || v.Record.To != "b" {
 		t.Errorf("a decision that does not know of it writes %q for %+v", writesOf(v), v.Record)
+	}
+}
+
+// TestC24RecordsOfOneEpochDoNotTakeTurns: two decided on one base, and Git's tool has applied what a third wrote. Decisions lag one write behind.
+func TestC24RecordsOfOneEpochDoNotTakeTurns(t *testing.T) {
+	w := newWorld(t, ArgoCD)
+	w.commit(state(2, "a"))
+	w.sync()
+	w.movedAt(2, "b")
+	next, arrived := w.wish("a"), false
+	for range 30 {
+		want := next
+		next = w.wish("a")
+		v := Next(w.sight(), want, w.now)
+		w.perform(v, 1)
+		w.now = w.now.Add(100 * time.Millisecond)
+		if at := w.selected(Writer) == "a"; arrived && !at {
+			t.Fatalf("it goes back to %s: %s", w.selected(Writer), writesOf(v))
+		} else {
+			arrived = at
+		}
+	}
+	if got := w.traces(); !arrived || len(got) > 0 {
+		t.Errorf("the Writer selects %s; %v", w.selected(Writer), got)
+	}
+}
+
+// TestWhatWasTakenBackIsNotGoneBeyond: a decision from before the release, on a Git that is older than the order's record.
+func TestWhatWasTakenBackIsNotGoneBeyond(t *testing.T) {
+	w := newWorld(t, Flux)
+	w.movedAt(3, "b")
+	stale := unread(w.ordered("b"))
+	stale.Epoch = 2
+	w.taken()
+	v := Next(w.sight(), stale, w.now)
+	w.perform(v, len(v.Writes))
+	if r := w.sight().Record(); r != nil && !w.control.Release.takes(*r) {
+		t.Errorf("%+v stands after %+v", r, w.control.Release)
 	}
 }
 

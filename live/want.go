@@ -1,6 +1,7 @@
 package live
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -33,9 +34,9 @@ type Want struct {
 	// Hold is true when nothing may be decided: Roles are what Git declares, and a record that is
 	// newer than Git stands.
 	Hold bool
-	// Known is the record that was seen before this was decided, nil for none. Another one was made by somebody who may have
-	// known more, and stands until a decision knows of it.
-	Known *Record
+	// Known are the records that were seen before this was decided ([Sight.Records]). Another one was made by somebody who may
+	// have known more, and stands until a decision knows of it.
+	Known []Record
 	// Read is the epoch of the record that was seen before Git was read last, 0 for none.
 	Read uint64
 	// Paused is why a person stopped every patch, "" when nobody did.
@@ -57,3 +58,22 @@ func (w Want) target(r Role) (Target, bool) {
 	}
 	return w.Roles[i], true
 }
+
+// yieldsTo reports whether a record stands against what is wanted: nothing may be decided; or it came after the decision, also at the
+// decision's own epoch, for it may have been counted from an older Git; or the decision was, and has the same writer.
+func (w Want) yieldsTo(r Record) bool {
+	to, _ := w.target(Writer)
+	same := maps.Equal(r.Select[Writer], to.Select)
+	switch {
+	case len(w.Roles) == 0:
+		return true
+	case w.Hold:
+		return r.Epoch > w.Declared || r.Epoch == w.Declared && !same
+	case !slices.ContainsFunc(w.Known, func(k Record) bool { return sameRecord(k, r) }):
+		return r.Epoch >= w.Epoch
+	}
+	return same && w.isOlderThan(r)
+}
+
+// isOlderThan reports whether a record was counted from a newer Git than what is wanted.
+func (w Want) isOlderThan(r Record) bool { return r.Epoch > max(w.Epoch, w.Read) }

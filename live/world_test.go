@@ -59,6 +59,12 @@ func state(epoch uint64, writer string) plan.State {
 	return s
 }
 
+// withoutC takes c from the readers.
+func withoutC(s plan.State) plan.State {
+	s.Members[2].Out = plan.Unproven
+	return s
+}
+
 func (w *world) head() plan.State { return w.git[len(w.git)-1] }
 
 func (w *world) commit(s plan.State) { w.git = append(w.git, s) }
@@ -177,7 +183,10 @@ func (w *world) wish(writer string) Want {
 	if o := w.sight().Order(); o != nil && o.Writer == writer && want.Begin {
 		want.By, want.Until = o.By, o.Until
 	}
-	want.Known = w.sight().Record()
+	want.Known = w.sight().Records()
+	for _, r := range want.Known { // Git is read again and again
+		want.Read = max(want.Read, r.Epoch)
+	}
 	chosen, declared := selectOf(state(want.Epoch, writer)), selectOf(head)
 	for _, r := range []Role{Writer, Reader} {
 		want.Roles = append(want.Roles, Target{Role: r, Select: chosen[r], Declared: declared[r]})
@@ -198,6 +207,9 @@ func (w *world) nextEpoch() uint64 {
 func (w *world) held() Want {
 	want := w.wish(w.head().Writer)
 	want.Hold = true
+	for i, t := range want.Roles {
+		want.Roles[i].Select = t.Declared
+	}
 	return want
 }
 

@@ -83,8 +83,8 @@ func TestNext(t *testing.T) {
 		{"and it is not opened without it", View{Version: current, Databases: dbs("a!", "unnamed"), Disabled: answered("a")}, moved(time.Hour), ""},
 		{"a database that this connection has not answered for is disabled again, not killed", View{Version: old, Databases: dbs("a!"), Clients: on("a")}, draining, "disable a"},
 		{"a database that somebody enabled is disabled again", View{Version: old, Databases: dbs("a"), Clients: on("a"), Disabled: answered("a")}, draining, "disable a"},
-		{"what a crash left paused goes on", View{Version: old, Databases: dbs("a!=", "b!"), Disabled: answered("a", "b")}, draining, "resume a"},
-		{"what a person paused stays paused, and its clients go", View{Version: old, Databases: dbs("a!="), Clients: on("a"), Disabled: answered("a"), Kept: map[string]pooler.Database{"a": {Paused: true}}}, draining, "kill a #1"},
+		{"F03 what a crash left paused goes on", View{Version: old, Databases: dbs("a!=", "b!"), Disabled: answered("a", "b")}, draining, "resume a"},
+		{"F03 what a person paused stays paused, and its clients go", View{Version: old, Databases: dbs("a!="), Clients: on("a"), Disabled: answered("a"), Kept: map[string]pooler.Database{"a": {Paused: true}}}, draining, "kill a #1"},
 		{"nothing while the entry is being written", View{Version: current, Databases: dbs("a"), Clients: on("a")}, moment(func(m *Moment) { m.Entry = Pending }), ""},
 
 		{"the margin is waited for", View{Version: current, Databases: dbs("a!"), Disabled: answered("a")}, moved(2*time.Second - 1), ""},

@@ -238,6 +238,12 @@ func (c *Console) Reconnect(ctx context.Context, database string) error {
 	return c.do(ctx, "RECONNECT", database)
 }
 
+// Reload reads the configuration and the auth_file again. A pooler for which neither has changed goes on as before.
+func (c *Console) Reload(ctx context.Context) error {
+	_, err := c.ask(ctx, "RELOAD")
+	return err
+}
+
 func (c *Console) do(ctx context.Context, verb, database string) error {
 	name, err := quoteName(database)
 	if err == nil {

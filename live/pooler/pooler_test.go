@@ -114,6 +114,7 @@ func TestConsole(t *testing.T) {
 		if len(servers) != len(names) {
 			t.Errorf("%d servers, want %d", len(servers), len(names))
 		}
+		check(t, c.Reload(t.Context()))
 		for _, n := range names {
 			c.wantEvicted(t, p, n, clients[n])
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -225,22 +224,18 @@ func TestStoppingIsNoOutcome(t *testing.T) {
 }
 
 func TestA09SayWhatIsProven(t *testing.T) {
-	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	mismatch := pooler.Proof{Outcome: pooler.RoleMismatch, Fault: pooler.Refused, Code: "25006", Detail: "the node that answers is a standby"}
-	failed := pooler.Proof{Outcome: pooler.Failed, Fault: pooler.Timeout, Detail: "no answer in time"}
 	for _, tc := range []struct {
 		access pooler.Access
 		last   pooler.Proof
-		proven time.Time
 		want   string
 	}{
-		{pooler.Writes, pooler.Proof{}, time.Time{}, "writes reach the writer: not asked yet"},
-		{pooler.Writes, pooler.Proof{Outcome: pooler.Proven}, now.Add(-3700 * time.Millisecond), "writes reach the writer: yes, proven 3s ago"},
-		{pooler.Reads, pooler.Proof{Outcome: pooler.Proven}, now.Add(time.Second), "reads are answered: yes, proven 0s ago"},
-		{pooler.Writes, mismatch, now.Add(-time.Minute), "writes reach the writer: no, role mismatch: the node that answers is a standby (SQLSTATE 25006), last proven 1m0s ago"},
-		{pooler.Reads, failed, time.Time{}, "reads are answered: no, timeout: no answer in time, never proven"},
+		{pooler.Writes, pooler.Proof{}, "writes reach the writer: not asked yet"},
+		{pooler.Writes, pooler.Proof{Outcome: pooler.Proven}, "writes reach the writer: yes"},
+		{pooler.Reads, pooler.Proof{Outcome: pooler.Proven}, "reads are answered: yes"},
+		{pooler.Writes, pooler.Proof{Outcome: pooler.RoleMismatch, Fault: pooler.Refused, Code: "25006", Detail: "the node that answers is a standby"}, "writes reach the writer: no, role mismatch: the node that answers is a standby (SQLSTATE 25006)"},
+		{pooler.Reads, pooler.Proof{Outcome: pooler.Failed, Fault: pooler.Timeout, Detail: "no answer in time"}, "reads are answered: no, timeout: no answer in time"},
 	} {
-		if got := Say(tc.access, tc.last, tc.proven, now); got != tc.want || strings.Contains(got, "\n") {
+		if got := Say(tc.access, tc.last); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}

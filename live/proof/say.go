@@ -2,15 +2,12 @@ package proof
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/poolwright/poolwright/live/pooler"
 )
 
-// Say tells in one line what [Prover.Last] knows of an access: "writes reach the writer: yes, proven 3s ago".
-func Say(access pooler.Access, last pooler.Proof, proven, now time.Time) string {
-	return claim(access) + ": " + verdict(last, proven, now)
-}
+// Say tells in one line what a proof of an access came to: "writes reach the writer: no, role mismatch: …".
+func Say(access pooler.Access, last pooler.Proof) string { return claim(access) + ": " + verdict(last) }
 
 func claim(access pooler.Access) string {
 	if access == pooler.Reads {
@@ -19,26 +16,14 @@ func claim(access pooler.Access) string {
 	return "writes reach the writer"
 }
 
-func verdict(last pooler.Proof, proven, now time.Time) string {
+func verdict(last pooler.Proof) string {
 	switch last.Outcome {
 	case 0:
 		return "not asked yet"
 	case pooler.Proven:
-		return "yes, proven " + ago(proven, now)
+		return "yes"
 	case pooler.RoleMismatch:
-		return fmt.Sprintf("no, role mismatch: %s (SQLSTATE %s), %s", last.Detail, last.Code, before(proven, now))
+		return fmt.Sprintf("no, role mismatch: %s (SQLSTATE %s)", last.Detail, last.Code)
 	}
-	return fmt.Sprintf("no, %s: %s, %s", last.Fault, last.Detail, before(proven, now))
-}
-
-func before(proven, now time.Time) string {
-	if proven.IsZero() {
-		return "never proven"
-	}
-	return "last proven " + ago(proven, now)
-}
-
-// ago is an age in whole seconds; a clock that was put back makes none negative.
-func ago(at, now time.Time) string {
-	return fmt.Sprintf("%s ago", max(0, now.Sub(at)).Truncate(time.Second))
+	return fmt.Sprintf("no, %s: %s", last.Fault, last.Detail)
 }

@@ -181,6 +181,7 @@ spec:
       pgbouncer: {auth_type: scram-sha-256, pool_mode: %s, default_pool_size: %d, max_client_conn: 2000}
   failover:
     window: 5s
+    proof: {interval: 1s, sslMode: disable, credentials: {env: {userVar: PGUSER, passwordVar: PGPASSWORD}}}
 %s
   publish:
     repository: %s
