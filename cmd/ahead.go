@@ -121,7 +121,7 @@ func wantOf(d declaration, declared plan.State, head string, decided plan.Plan, 
 	w.From, w.To, w.Reason = declared.Writer, decided.Want.Writer, codesText(decided.Reasons)
 	w.Off = !d.PatchesServices()
 	w.Begin = decided.Action == plan.Failover && decided.Want.Writer != "" && !w.Off
-	w.Hold = decided.Action == plan.Hold && !agrees(declared, decided, e)
+	w.Hold = decided.Action == plan.Hold && !agrees(declared, decided, e) || awaits(decided, e)
 	if o := e.Order; o != nil && o.Writer == w.To && w.Begin {
 		w.By, w.Until = cmp.Or(o.By, "a person"), o.Until
 	}
@@ -138,6 +138,12 @@ func agrees(declared plan.State, decided plan.Plan, e evidence) bool {
 	writer, ok := e.Topology.Writer()
 	waits := slices.ContainsFunc(decided.Reasons, func(r plan.Reason) bool { return r.Code == plan.Batching || r.Code == plan.RevertedByPerson })
 	return waits && ok && e.Topology.Trusted() && writer.Name == declared.Writer && e.Order == nil
+}
+
+// awaits reports whether the databases name a writer that has no overlay yet: which one to serve is decided when it has.
+func awaits(decided plan.Plan, e evidence) bool {
+	writer, ok := e.Topology.Writer()
+	return decided.Action == plan.Publish && ok && e.Topology.Trusted() && writer.Name != decided.Want.Writer && e.Order == nil
 }
 
 func pausedText(d declaration, e evidence) string {

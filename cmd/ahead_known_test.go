@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +86,22 @@ func TestGitIsReadAtOnceWhenTheToolHasCome(t *testing.T) {
 			t.Errorf("%d reads while nothing changed", n-before)
 		}
 	})
+}
+
+// TestAWriterWithoutAnOverlayMovesNoService: neither back to the declared writer, which the databases do not name either.
+func TestAWriterWithoutAnOverlayMovesNoService(t *testing.T) {
+	declared := plan.State{Epoch: 2, Writer: "a", Members: []plan.Member{{Name: "a"}, {Name: "b", Slot: 1}}}
+	way := declared
+	way.Epoch, way.Members = 3, append(slices.Clone(way.Members), plan.Member{Name: "d", Slot: 2})
+	seen := discovery.Topology{Instances: []discovery.Instance{{Name: "d", Role: discovery.Writer}}}
+	decided := plan.Plan{Action: plan.Publish, Want: way}
+	if w := wantOf(storyDeclaration(t), declared, "abc", decided, evidence{Topology: seen}); !w.Hold {
+		t.Errorf("%+v", w)
+	}
+	seen.Instances[0].Name = "a"
+	if w := wantOf(storyDeclaration(t), declared, "abc", decided, evidence{Topology: seen}); w.Hold {
+		t.Errorf("an overlay is added, and nothing else: %+v", w)
+	}
 }
 
 // TestAHoldThatWaitsForSomethingElseFollowsTheDatabases: a batch, or a person's revert of something else, keeps no Service from the declared

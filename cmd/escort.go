@@ -59,17 +59,10 @@ func escortKey(d declaration) string {
 func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, fast *atomic.Bool, tell ears) *escort {
 	f := d.Cluster.Spec.Failover
 	e := &escort{asks: f.Proof, port: d.Cluster.Spec.PgBouncer.ListenPort()}
-	c.Within, c.Propagation, c.Port, c.Tell = time.Duration(f.EvictWithin), time.Duration(f.Propagation), e.port, tell.evicting
-	c.Mode, _ = evict.ParseMode(f.Evict) // Load has checked it
+	c.Tell = tell.evicting
+	e.runner, e.evicts = o.evictor(d, c)
 	if f.Console != nil {
 		open := o.console(*f.Console)
-		c.Console = func(ctx context.Context, address string) (evict.Console, error) {
-			console, err := open(ctx, address)
-			if err != nil {
-				return nil, err // not the nil *Console
-			}
-			return console, nil
-		}
 		e.reloader = reload.New(reload.Config{
 			Namespace: c.Names.Namespace, Secret: d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name, Client: secrets, Pods: c.Pods, Port: e.port, Holds: c.Holds, Tell: tell.rotating,
 			Console: func(ctx context.Context, address string) (reload.Console, error) {
@@ -81,7 +74,6 @@ func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, f
 			},
 		})
 	}
-	e.runner, e.evicts = evict.New(c), c.Mode != evict.ModeNone
 	if f.Proof != nil {
 		e.prover = prove.New(prove.Config{
 			Ask: o.asker(d.Metadata.Name, *f.Proof), Interval: time.Duration(f.Proof.Interval), FastInterval: time.Duration(f.FastInterval),
@@ -89,6 +81,24 @@ func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, f
 		})
 	}
 	return e
+}
+
+// evictor makes the Runner of a cluster, as its declaration says. evicts is false when nobody is to be cut.
+func (o outside) evictor(d declaration, c evict.Config) (runner *evict.Runner, evicts bool) {
+	f := d.Cluster.Spec.Failover
+	c.Within, c.Propagation, c.Port = time.Duration(f.EvictWithin), time.Duration(f.Propagation), d.Cluster.Spec.PgBouncer.ListenPort()
+	c.Mode, _ = evict.ParseMode(f.Evict) // Load has checked it
+	if f.Console != nil {
+		open := o.console(*f.Console)
+		c.Console = func(ctx context.Context, address string) (evict.Console, error) {
+			console, err := open(ctx, address)
+			if err != nil {
+				return nil, err // not the nil *Console
+			}
+			return console, nil
+		}
+	}
+	return evict.New(c), c.Mode != evict.ModeNone
 }
 
 // run works until ctx ends, and waits for what is under way.

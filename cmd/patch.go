@@ -16,14 +16,15 @@ import (
 
 // PatchCmd moves the role Services by a person's order.
 type PatchCmd struct {
-	SiteFlags `embed:""`
-	To        string        `required:"" placeholder:"INSTANCE" help:"The instance that is to be the writer."`
-	Reason    string        `required:"" placeholder:"TEXT" help:"Why; it goes into the commit."`
-	For       time.Duration `default:"30m" help:"How long the order stands against what the databases say. Then they are believed again: if they say another writer, a failover to that one follows."`
-	Force     bool          `help:"Also when the instance has no ready pod, is read-only or cannot be asked."`
-	Yes       bool          `help:"Do not ask."`
-	DryRun    bool          `help:"Show what would be done, and do nothing."`
-	Output    `embed:""`
+	SiteFlags  `embed:""`
+	To         string        `required:"" placeholder:"INSTANCE" help:"The instance that is to be the writer."`
+	Reason     string        `required:"" placeholder:"TEXT" help:"Why; it goes into the commit."`
+	For        time.Duration `default:"30m" help:"How long the order stands against what the databases say. Then they are believed again: if they say another writer, a failover to that one follows."`
+	Force      bool          `help:"Also when the instance has no ready pod, is read-only or cannot be asked."`
+	Yes        bool          `help:"Do not ask."`
+	DryRun     bool          `help:"Show what would be done, and do nothing."`
+	LeaseFlags `embed:""`
+	Output     `embed:""`
 }
 
 // Help is shown by --help.
@@ -31,7 +32,8 @@ func (PatchCmd) Help() string {
 	return "An emergency: the live Writer and Reader Services are moved at once, ahead of Git, with whatever kubeconfig you have, also while poolwright " +
 		"does not run. It shows first what is, what would be and what the instance says of itself, which is asked with the credentials of the Cluster file, " +
 		"else with PGUSER and PGPASSWORD. A poolwright that runs commits the same and hands the Services back. The order ends after --for, by the clock of the API server; " +
-		"what it moved stays moved unless the databases say another writer then. Output other than text needs --yes, for nobody could be shown what is agreed to.\n\n" +
+		"what it moved stays moved unless the databases say another writer then. Where no poolwright runs and the Cluster file has a way into the poolers, the clients of the old " +
+		"writer are cut as a poolwright would. Output other than text needs --yes, for nobody could be shown what is agreed to.\n\n" +
 		example("poolwright patch --cluster example-pg -n databases --to example-pg-2 --reason 'example-pg-1 hangs'")
 }
 
@@ -144,6 +146,7 @@ func (m *motion) carryOut(ctx context.Context, std *Stdio, c PatchCmd) error {
 		return err
 	}
 	m.after(std.Out)
+	m.escort(ctx, std.Out)
 	return nil
 }
 

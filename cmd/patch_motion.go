@@ -17,6 +17,8 @@ import (
 type motion struct {
 	site
 	by      caller
+	world   outside
+	lease   leaseView
 	now     time.Time // by the clock that counts
 	sight   live.Sight
 	state   plan.State
@@ -32,7 +34,7 @@ type motion struct {
 
 // motion works out what an order comes to. Nothing is written.
 func (s site) motion(ctx context.Context, world outside, c PatchCmd) (m motion, err error) {
-	m.site = s
+	m.site, m.world, m.lease = s, world, c.view(s.kube)
 	if m.sight, err = s.look(ctx); err != nil {
 		return m, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -104,7 +105,9 @@ func TestRealPgBouncersHideADatabaseWhoseLoginTookLong(t *testing.T) {
 				}
 				in <- conn
 			}()
-			await(t, "the database to be there", lists)
+			await(t, "the database to be there", func() bool { // which lasts a third of a second: it may be hidden when it is looked at
+				return strings.Contains(b.real["a-1"].Log(), "registered new auto-database: ")
+			})
 			await(t, "the database to be hidden", func() bool { return !lists() })
 			found, err := c.Clients(t.Context())
 			if err != nil || len(found) > 0 {

@@ -123,6 +123,14 @@ func (w *world) take() []string {
 	return said
 }
 
+// told is what was told until now.
+func (w *world) told() []Event {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.events)
+}
+
 func (w *world) change(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +164,7 @@ func TestA23ARotatedSecretIsReadByEveryPooler(t *testing.T) {
 		if got := w.take(); len(got) > 0 {
 			t.Errorf("nothing was rotated, and yet %q", got)
 		}
-		if diff := cmp.Diff([]Event{{At: w.start.Add(150 * time.Second), First: true, Reloaded: 2}, {At: w.start.Add(10*time.Minute + 150*time.Second), Reloaded: 2}}, w.events); diff != "" {
+		if diff := cmp.Diff([]Event{{At: w.start.Add(150 * time.Second), First: true, Reloaded: 2}, {At: w.start.Add(10*time.Minute + 150*time.Second), Reloaded: 2}}, w.told()); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 	})
@@ -199,8 +207,8 @@ func TestA23WhatDidNotReachAPodIsTold(t *testing.T) {
 		w.rotate("1")
 		w.run()
 		time.Sleep(10 * time.Minute)
-		if len(w.events) != 1 || w.events[0].Reloaded != 1 || !slices.Equal(w.events[0].Failed, []string{"b-1: denied"}) {
-			t.Errorf("told %+v", w.events)
+		if got := w.told(); len(got) != 1 || got[0].Reloaded != 1 || !slices.Equal(got[0].Failed, []string{"b-1: denied"}) {
+			t.Errorf("told %+v", got)
 		}
 	})
 }
@@ -212,8 +220,8 @@ func TestA23AMissingRightIsToldOnce(t *testing.T) {
 		})
 		w.run()
 		time.Sleep(time.Hour)
-		if len(w.events) != 1 || w.events[0].Err == nil || !strings.Contains(w.events[0].Err.Error(), "watching secret db/userlist: ") {
-			t.Errorf("told %+v", w.events)
+		if got := w.told(); len(got) != 1 || got[0].Err == nil || !strings.Contains(got[0].Err.Error(), "watching secret db/userlist: ") {
+			t.Errorf("told %+v", got)
 		}
 		if got := w.take(); len(got) > 0 {
 			t.Errorf("nothing is known, and yet %q", got)

@@ -21,6 +21,7 @@ import (
 const (
 	readonlyHealth = 901 + iota
 	readonlyHealthAlone
+	nobodyRuns
 	dnsCache
 )
 
@@ -70,6 +71,24 @@ func TestIncidentA01ReadonlyHealthWithoutTheEviction(t *testing.T) {
 		if !strings.Contains(c.Codes, "25006") {
 			t.Errorf("application %d was told %q, want 25006", c.Client, c.Codes)
 		}
+	}
+}
+
+// TestIncidentA01PatchWhileNoPoolwrightRuns: a person moves the Services, and everybody who is connected goes with them.
+func TestIncidentA01PatchWhileNoPoolwrightRuns(t *testing.T) {
+	r := newTrial(t, nobodyRuns, incident(Console, "1.24"))
+	r.settle()
+	r.p.Stop()
+	p, mend := r.provoke()
+	out, said, code := driver.Once(t, "patch", "-f", r.clusterFile(), "--kubeconfig", filepath.Join(r.dir, "admin.kubeconfig"), "--lease-namespace", r.ns,
+		"--to", p.to, "--reason", "nobody runs", "--yes")
+	if code != 0 || !strings.Contains(out, "clients  taken off "+p.from+": ") {
+		t.Errorf("patch: exit code %d:\n%s%s", code, out, said)
+	}
+	r.await(t, "all applications on "+p.to, func() bool { return r.crowd.done(p.to, p.zero) == r.cell.Clients })
+	mend()
+	if hung, refusing := r.ask(); hung+refusing > 0 {
+		t.Errorf("%d poolers hang, %d refuse", hung, refusing)
 	}
 }
 
