@@ -198,7 +198,11 @@ func (k *Keeper) objects() (o objects, ok bool) {
 		}
 	}
 	if synced, err := k.pods.state(); synced && CodeOf(err) != Forbidden {
-		o.ready = k.ready.count(k.pods.all())
+		serves := ""
+		if svc := o.services[Writer]; svc != nil {
+			serves = instanceOf(OurKeys(svc.Spec.Selector))
+		}
+		o.ready = k.ready.count(k.pods.all(), serves)
 	}
 	return o, true
 }

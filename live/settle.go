@@ -24,8 +24,9 @@ type readiness struct {
 	since map[types.UID]time.Time // nil before the first count
 }
 
-// count is the number of ready pods by instance. Those of the first count were ready before.
-func (r *readiness) count(pods []*corev1.Pod) map[string]int {
+// count is the number of ready pods by instance. Those of the first count were ready before; those of the instance that the Writer Service
+// selects now count at once, for nobody is moved to them: that it has somebody is a reason not to move to who has nobody.
+func (r *readiness) count(pods []*corev1.Pod, serves string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, counts, next := r.now(), map[string]int{}, map[types.UID]time.Time{}
@@ -38,8 +39,9 @@ func (r *readiness) count(pods []*corev1.Pod) map[string]int {
 			since = now
 			time.AfterFunc(settleTime, r.wake)
 		}
-		if next[pod.UID] = since; now.Sub(since) >= settleTime {
-			counts[pod.Labels[render.LabelInstance]]++
+		instance := pod.Labels[render.LabelInstance]
+		if next[pod.UID] = since; now.Sub(since) >= settleTime || instance == serves {
+			counts[instance]++
 		}
 	}
 	r.since = next

@@ -18,10 +18,11 @@ func TestAPodCountsOnceOthersCanKnowThatItIsReady(t *testing.T) {
 		r := &readiness{now: time.Now, wake: func() { woken.Add(1) }}
 		a, b := pod("a-1", "a", true), pod("b-1", "b", false)
 		a.UID, b.UID = types.UID("a"), types.UID("b")
+		serves := "a"
 		want := func(what string, woke int64, counts map[string]int) {
 			t.Helper()
 			synctest.Wait()
-			if got := r.count([]*corev1.Pod{a, b}); !maps.Equal(got, counts) || woken.Load() != woke {
+			if got := r.count([]*corev1.Pod{a, b}, serves); !maps.Equal(got, counts) || woken.Load() != woke {
 				t.Errorf("%s: counted %v, woken %d times", what, got, woken.Load())
 			}
 		}
@@ -37,5 +38,9 @@ func TestAPodCountsOnceOthersCanKnowThatItIsReady(t *testing.T) {
 		want("and who comes back starts anew", 1, map[string]int{"a": 1})
 		time.Sleep(settleTime)
 		want("", 2, map[string]int{"a": 1, "b": 1})
+		a.UID, serves = "another", "a"
+		want("20 who serves counts at once: it has somebody", 2, map[string]int{"a": 1, "b": 1})
+		serves = "b"
+		want("and as somebody to move to it does not count yet", 2, map[string]int{"b": 1})
 	})
 }
