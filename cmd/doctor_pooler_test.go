@@ -43,7 +43,8 @@ func TestDoctorAsksThePoolersAsAnEvictionWill(t *testing.T) {
 			}
 		}
 	}
-	client, err := pgconn.Connect(t.Context(), writer.DSN("postgres")) // so that the pooler has a connection to its server
+	used := pgbouncer.Start(t, pgbouncer.Options{Version: "1.24", Backend: at("a")})
+	client, err := pgconn.Connect(t.Context(), used.DSN("postgres")) // so that the pooler has one connection to its server
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +66,9 @@ func TestDoctorAsksThePoolersAsAnEvictionWill(t *testing.T) {
 		"who may look and not act":               {console: "looker", user: "looker", pod: writer.Host, want: "fail  consoles   pod pooler: the user may not administer it"},
 		"the Secret is not mounted":              {console: "none", user: pgbouncer.User, pod: writer.Host, want: "fail  consoles   pod pooler: "},
 		"the pod is out of reach":                {console: "admin", user: pgbouncer.User, pod: "127.9.9.9", want: "warn  consoles   pod pooler: unreachable"},
-		"its connections are where the name is":  {console: "admin", user: pgbouncer.User, pod: writer.Host, today: databases.Node("a").Host, want: "ok    backends   1 connections of the poolers go to where"},
-		"incident-dns-cache, the name has moved": {console: "admin", user: pgbouncer.User, pod: writer.Host, today: databases.Node("b").Host, want: "fail  backends   pod pooler: 1 of 1 connections go to " + databases.Node("a").Host + ", the oldest since "},
-		"the name means nothing here":            {console: "admin", user: pgbouncer.User, pod: writer.Host, want: "warn  backends   pod pooler: a.example of instance a means nothing here"},
+		"its connections are where the name is":  {console: "admin", user: pgbouncer.User, pod: used.Host, today: databases.Node("a").Host, want: "ok    backends   1 connections of the poolers go to where"},
+		"incident-dns-cache, the name has moved": {console: "admin", user: pgbouncer.User, pod: used.Host, today: databases.Node("b").Host, want: "fail  backends   pod pooler: 1 of 1 connections go to " + databases.Node("a").Host + ", the oldest since "},
+		"the name means nothing here":            {console: "admin", user: pgbouncer.User, pod: used.Host, want: "warn  backends   pod pooler: a.example of instance a means nothing here"},
 		"writes reach the writer":                {proof: writer, want: "ok    proofs     writes at "},
 		"who answers cannot write":               {proof: standby, want: "fail  proofs     writes at " + standby.Addr() + ": who answers cannot write"},
 		"and reads are answered there":           {proof: standby, want: "ok    proofs     reads at "},
