@@ -36,10 +36,9 @@ E2E = cd test/e2e && $(BED) run --with flux,argo -- $(CURDIR)/bin/e2e.test -test
 e2e incidents bench-live bench-failover: SHELL := /bin/bash -o pipefail
 e2e: e2e-build ## Test on a real Kubernetes with real Flux and Argo CD (root; RUN=regexp for some of the tests)
 	$(E2E) -test.parallel 4 -test.run '$(or $(RUN),^Test(Core|Flux|Argo|Bench))' | sed -u '/^=== /d'
-	$(if $(RUN),,$(MAKE) incidents)
 
-incidents: failover-build ## Replay public incidents with real poolers, a real kube-proxy and applications (root; 3 minutes)
-	cd test/failover && $(BED) run --with flux,proxy -- $(CURDIR)/bin/failover.test -test.v -test.timeout 15m -test.run '^TestIncident' | sed -u '/^=== /d'
+incidents: failover-build ## Replay public incidents with real poolers, a real kube-proxy and applications (root; 5 minutes; RUN=regexp)
+	cd test/failover && $(BED) run --with flux,proxy -- $(CURDIR)/bin/failover.test -test.v -test.timeout 15m -test.run '$(or $(RUN),^TestIncident)' | sed -u '/^=== /d'
 
 bench-live: e2e-build ## Measure what a failover takes, ROUNDS times, on the same world (root; 15 minutes, alone on the machine)
 	export BENCH_ROUNDS=$(or $(ROUNDS),20); $(E2E) -test.run '^TestBenchLive$$' | sed -u '/^=== /d'
