@@ -20,7 +20,7 @@ func (c *cluster) awaitRest(writer string, epoch int) {
 	want := strconv.Itoa(epoch)
 	c.await(c.t, fmt.Sprintf("rest behind %s at epoch %d", writer, epoch), func() bool {
 		return c.isHandedBack(want) && c.service("writer").instance() == writer && c.behind("story-writer") == writer &&
-			c.ready("a") > 0 && c.ready("b") > 0 && c.ready("c") > 0
+			c.ready("a") > 0 && c.ready("b") > 0 && c.ready("c") > 0 && c.isSettled()
 	})
 }
 

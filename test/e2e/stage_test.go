@@ -269,11 +269,32 @@ func (s *stage) ready(instance string) (n int) {
 	return n
 }
 
-// await waits until something is so. until is asked after each change, and may call what needs s.mu.
+// settleTime is more than how long a pod that has become ready is no target for a failover (live), and whole seconds are what a pod says.
+const settleTime = 2 * time.Second
+
+// isSettled reports whether every ready pod has been so for long enough to be moved to. It needs s.mu.
+func (s *stage) isSettled() bool {
+	for _, o := range s.objects {
+		pod, ok := o.(*corev1.Pod)
+		if !ok {
+			continue
+		}
+		for _, c := range pod.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue && time.Since(c.LastTransitionTime.Time) < settleTime {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// await waits until something is so. until is asked after each change and ten times a second, and may call what needs s.mu.
 func (s *stage) await(t testing.TB, what string, until func() bool) {
 	t.Helper()
 	late := time.NewTimer(driver.Patience)
+	again := time.NewTicker(100 * time.Millisecond)
 	defer late.Stop()
+	defer again.Stop()
 	for {
 		s.mu.Lock()
 		done, news := until(), s.news
@@ -283,6 +304,7 @@ func (s *stage) await(t testing.TB, what string, until func() bool) {
 		}
 		select {
 		case <-news:
+		case <-again.C:
 		case <-late.C:
 			t.Fatalf("waiting for %s\n%s", what, s.describe())
 		}
