@@ -62,16 +62,9 @@ func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, f
 	c.Tell = tell.evicting
 	e.runner, e.evicts = o.evictor(d, c)
 	if f.Console != nil {
-		open := o.console(*f.Console)
 		e.reloader = reload.New(reload.Config{
 			Namespace: c.Names.Namespace, Secret: d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name, Client: secrets, Pods: c.Pods, Port: e.port, Holds: c.Holds, Tell: tell.rotating,
-			Console: func(ctx context.Context, address string) (reload.Console, error) {
-				console, err := open(ctx, address)
-				if err != nil {
-					return nil, err // not the nil *Console
-				}
-				return console, nil
-			},
+			Console: opening(o.console(*f.Console), func(c *pooler.Console) reload.Console { return c }),
 		})
 	}
 	if f.Proof != nil {
@@ -89,14 +82,7 @@ func (o outside) evictor(d declaration, c evict.Config) (runner *evict.Runner, e
 	c.Within, c.Propagation, c.Port = time.Duration(f.EvictWithin), time.Duration(f.Propagation), d.Cluster.Spec.PgBouncer.ListenPort()
 	c.Mode, _ = evict.ParseMode(f.Evict) // Load has checked it
 	if f.Console != nil {
-		open := o.console(*f.Console)
-		c.Console = func(ctx context.Context, address string) (evict.Console, error) {
-			console, err := open(ctx, address)
-			if err != nil {
-				return nil, err // not the nil *Console
-			}
-			return console, nil
-		}
+		c.Console = opening(o.console(*f.Console), func(c *pooler.Console) evict.Console { return c })
 	}
 	return evict.New(c), c.Mode != evict.ModeNone
 }
@@ -163,6 +149,17 @@ func (o outside) console(c clusters.Console) opener {
 	config := o.pooler(c.PoolerLogin, func(_, password string) (string, string, error) { return c.User, password, nil })
 	return func(ctx context.Context, address string) (*pooler.Console, error) {
 		return pooler.Open(ctx, address, config)
+	}
+}
+
+// opening is open for who knows a console as a C. With an error there is none, and not the nil *Console.
+func opening[C any](open opener, as func(*pooler.Console) C) func(ctx context.Context, address string) (C, error) {
+	return func(ctx context.Context, address string) (none C, err error) {
+		console, err := open(ctx, address)
+		if err != nil {
+			return none, err
+		}
+		return as(console), nil
 	}
 }
 

@@ -102,21 +102,28 @@ func (v Version) AtLeast(major, minor int) bool {
 
 // Databases are those that exist now, by name; an entry * has one for each name that was asked for.
 func (c *Console) Databases(ctx context.Context) ([]Database, error) {
-	t, err := c.ask(ctx, "SHOW DATABASES")
+	all, err := list(ctx, c, "SHOW DATABASES", table.database, func(d Database) string { return d.Name })
+	all = slices.DeleteFunc(all, func(d Database) bool { return d.Name == "*" })
+	slices.SortFunc(all, func(a, b Database) int { return strings.Compare(a.Name, b.Name) })
+	return all, err
+}
+
+// list reads the rows that a command shows, in the order of the pooler, without those of the console's own database.
+func list[T any](ctx context.Context, c *Console, command string, read func(table, []string) (T, error), database func(T) string) ([]T, error) {
+	t, err := c.ask(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	var all []Database
+	var all []T
 	for _, row := range t.rows {
-		d, err := t.database(row)
+		v, err := read(t, row)
 		if err != nil {
 			return nil, err
 		}
-		if d.Name != own && d.Name != "*" {
-			all = append(all, d)
+		if database(v) != own {
+			all = append(all, v)
 		}
 	}
-	slices.SortFunc(all, func(a, b Database) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
@@ -129,21 +136,7 @@ func (t table) database(row []string) (d Database, err error) {
 
 // Clients are those of databases, in the order of the pooler.
 func (c *Console) Clients(ctx context.Context) ([]Client, error) {
-	t, err := c.ask(ctx, "SHOW CLIENTS")
-	if err != nil {
-		return nil, err
-	}
-	var all []Client
-	for _, row := range t.rows {
-		client, err := t.client(row)
-		if err != nil {
-			return nil, err
-		}
-		if client.Database != own {
-			all = append(all, client)
-		}
-	}
-	return all, nil
+	return list(ctx, c, "SHOW CLIENTS", table.client, func(client Client) string { return client.Database })
 }
 
 // connectLayout is how connect_time is written. The name of a zone that is not known here counts as UTC.
@@ -169,21 +162,7 @@ func (t table) client(row []string) (c Client, err error) {
 
 // Servers are the connections to database servers, in the order of the pooler.
 func (c *Console) Servers(ctx context.Context) ([]Server, error) {
-	t, err := c.ask(ctx, "SHOW SERVERS")
-	if err != nil {
-		return nil, err
-	}
-	var all []Server
-	for _, row := range t.rows {
-		s, err := t.server(row)
-		if err != nil {
-			return nil, err
-		}
-		if s.Database != own {
-			all = append(all, s)
-		}
-	}
-	return all, nil
+	return list(ctx, c, "SHOW SERVERS", table.server, func(s Server) string { return s.Database })
 }
 
 func (t table) server(row []string) (s Server, err error) {
