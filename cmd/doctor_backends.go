@@ -59,8 +59,9 @@ func (b *backends) judge(pod corev1.Pod, instance, host string, today []string, 
 
 // reconnect is the command that lets a pooler ask for the name again.
 func (b *backends) reconnect(pod corev1.Pod, servers []pooler.Server) string {
-	return fmt.Sprintf("psql -h %s -p %d -U %s -c 'RECONNECT \"%s\"' pgbouncer", pod.Status.PodIP, b.declared.Cluster.Spec.PgBouncer.ListenPort(),
-		b.declared.Cluster.Spec.Failover.Console.User, servers[0].Database)
+	command := `RECONNECT "` + strings.ReplaceAll(servers[0].Database, `"`, `""`) + `"`
+	return fmt.Sprintf("psql -h %s -p %d -U %s -c %s pgbouncer", pod.Status.PodIP, b.declared.Cluster.Spec.PgBouncer.ListenPort(),
+		b.declared.Cluster.Spec.Failover.Console.User, quoted(command))
 }
 
 func addresses(servers []pooler.Server) string {

@@ -33,10 +33,10 @@ func (m *motion) escort(ctx context.Context, w io.Writer) {
 	fmt.Fprintf(w, "         this cuts them: %s\n", m.cut())
 }
 
-// cut is the command that ends the poolers of everybody but the new writer. Their Deployments start others.
+// cut is the command that ends the poolers of whom the Writer Service selected before. Their Deployment starts others.
 func (m *motion) cut() string {
-	return fmt.Sprintf("kubectl -n %s delete pods -l %s=%s,%s!=%s --grace-period=1", m.names.Namespace,
-		render.LabelCluster, render.LabelValue(m.names.Cluster), render.LabelInstance, render.LabelValue(m.want.To))
+	return fmt.Sprintf("kubectl -n %s delete pods -l %s=%s,%s=%s --grace-period=1", m.names.Namespace,
+		render.LabelCluster, render.LabelValue(m.names.Cluster), render.LabelInstance, m.sight.Services[live.Writer].Spec.Selector[render.LabelInstance])
 }
 
 // How long an eviction by a verb may take beyond the bounds of the Cluster file, and how often it looks.

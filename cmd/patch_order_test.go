@@ -210,3 +210,12 @@ func (b *liveBench) gone(role live.Role) {
 		b.t.Fatal(err)
 	}
 }
+
+// TestAnOrderThatNobodyFollowsSaysHowTheClientsGo: those of the old writer alone; readers stay where they are.
+func TestAnOrderThatNobodyFollowsSaysHowTheClientsGo(t *testing.T) {
+	b := newBench(t, benchState())
+	out, _, err := b.order(to("b"))
+	if want := "kubectl -n db delete pods -l poolwright.dev/cluster=story,poolwright.dev/instance=a --grace-period=1"; err != nil || !strings.Contains(out, want) {
+		t.Errorf("%v: it says\n%s\nwant %q", err, out, want)
+	}
+}
