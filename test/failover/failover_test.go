@@ -61,8 +61,8 @@ func measure(t *testing.T, number int, c Cell, files Files) {
 			t.FailNow() // a round in which the benchmark itself failed is none
 		}
 		check(t, files.Append(round, clients))
-		t.Logf("round %d, %s to %s: first back %s, all %s, %d of %d stuck, %d errors and %d refused logins, at most %d and %d each, reads' gap %s (%s), %d restarts, %d hung, %d refusing", i, round.From, round.To,
-			said(round.First), said(round.All), round.Stuck, round.Clients, round.Errors, round.Refused, round.MostErrors, round.MostRefused, short(round.ReadsGap), round.ReadsTold, round.Restarts, round.Hung, round.Refusing)
+		t.Logf("round %d, %s to %s: first back %s, all %s, %d of %d stuck, %d errors (%d after the answer) and %d refused logins, at most %d (%d) and %d each, reads' gap %s (%s), %d restarts, %d hung, %d refusing", i, round.From, round.To,
+			said(round.First), said(round.All), round.Stuck, round.Clients, round.Errors, round.Late, round.Refused, round.MostErrors, round.MostLate, round.MostRefused, short(round.ReadsGap), round.ReadsTold, round.Restarts, round.Hung, round.Refusing)
 	}
 }
 

@@ -13,7 +13,7 @@ func Page(all []Summary, about string) string {
 		fmt.Fprintf(&b, "Measured on %s.\n\n", about)
 	}
 	b.WriteString("![When the last application was back](failover.svg)\n\n")
-	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | refused logins, most each | reads: longest gap | left hung, refusing |", all, resultRow)
+	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | after the answer | refused logins, most each | reads: longest gap | left hung, refusing |", all, resultRow)
 	section(&b, "The way there", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | detected after the break | decided | Service patched | endpoints | evicted | committed | applied | handed back |", all, timelineRow)
 	var tried []Summary
 	for _, s := range all {
@@ -35,8 +35,8 @@ promote an instance is not in any of these figures, and what its storage and its
 Every figure is p50 / p99 over n rounds ("each back": over all applications of all rounds), and counts from the last moment in which the new writer
 was known to be a standby. With n = 20 the p99 is the worst of all. "never" is longer than a round waits: 15 s, for the peer 60 s. An application is one
 connection. It writes, waits for the answer, and pauses: 5 ms with 20 of them, 100 ms with 200, which share two cores with everything else. It gives up no
-statement and no connection by itself. An error is one of a statement, on a connection that was there; a refused login is an attempt to connect again that
-came to nothing. "left hung, refusing" are PgBouncers that gave no answer, or served nobody, at rest after a round. test/failover says how it is measured, and the raw data is in [failover/](failover/).
+statement and no connection by itself. An error is one of a statement, on a connection that was there; those "after the answer" came when there was a
+writer again, the others while there was none. A refused login is an attempt to connect again that came to nothing. "left hung, refusing" are PgBouncers that gave no answer, or served nobody, at rest after a round. test/failover says how it is measured, and the raw data is in [failover/](failover/).
 
 `
 
@@ -68,10 +68,11 @@ func cellColumns(s Summary) string {
 
 func resultRow(s Summary) string {
 	reads := Of(s.Rounds, func(r Round) Moment { return &r.ReadsGap })
-	return fmt.Sprintf("%s | %s | %s | **%s** | %d of %d | %d, %d | %d, %d | %s | %d, %d", cellColumns(s), Of(s.Rounds, func(r Round) Moment { return r.First }).Short(),
+	return fmt.Sprintf("%s | %s | %s | **%s** | %d of %d | %d, %d | %d, %d | %d, %d | %s | %d, %d", cellColumns(s), Of(s.Rounds, func(r Round) Moment { return r.First }).Short(),
 		Of(s.Clients, func(c Client) Moment { return c.FirstNew }).Short(), s.all().Short(),
 		s.sum(func(r Round) int { return r.Stuck }), s.sum(func(r Round) int { return r.Clients }),
 		s.sum(func(r Round) int { return r.Errors }), s.most(func(r Round) int { return r.MostErrors }),
+		s.sum(func(r Round) int { return r.Late }), s.most(func(r Round) int { return r.MostLate }),
 		s.sum(func(r Round) int { return r.Refused }), s.most(func(r Round) int { return r.MostRefused }), reads.Short(),
 		s.sum(func(r Round) int { return r.Hung }), s.sum(func(r Round) int { return r.Refusing }))
 }

@@ -44,6 +44,8 @@ type Round struct {
 	Clients, Stuck          int
 	// Errors are those of all applications' statements since the writer was taken away, Refused the attempts to connect that came to nothing; most of one.
 	Errors, MostErrors, Refused, MostRefused int
+	// Late are the Errors since the new writer answered: those before, nobody could have spared them.
+	Late, MostLate int
 	// ReadsGap is the longest time in which no read came through the Reader Service, in ms, ReadsTold what readers were told: "08P01×1 timeout×3".
 	ReadsGap  float64
 	ReadsTold string
@@ -58,6 +60,7 @@ type Client struct {
 	FirstNew      Moment
 	Errors        int
 	Refused       int
+	Late          int    // of the errors, those since the new writer answered
 	Codes         string // "08P01×1 25006×3 !08P01×4": refusals have the sign before them
 }
 

@@ -76,8 +76,10 @@ func (r *trial) clients(all *Round, p provoked) (rows []Client) {
 	for i, d := range r.crowd.diaries {
 		done := d.Done(p.to, p.zero)
 		n, refused, codes := Errors(p.broken, d)
-		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, refused, codes})
+		late, _, _ := Errors(p.zero, d)
+		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, refused, late, codes})
 		all.Errors, all.MostErrors = all.Errors+n, max(all.MostErrors, n)
+		all.Late, all.MostLate = all.Late+late, max(all.MostLate, late)
 		all.Refused, all.MostRefused = all.Refused+refused, max(all.MostRefused, refused)
 		switch {
 		case done.IsZero():
