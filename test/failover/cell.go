@@ -18,6 +18,8 @@ type Cell struct {
 	Style     Style
 	Provoked  Provocation
 	Instances int // 2 or 3
+	// Plain is true when the poolers' auth_file has the password itself, and not a SCRAM secret.
+	Plain bool
 }
 
 // Way is who gets the applications to the new writer.
@@ -92,7 +94,19 @@ func (c Cell) Pace() time.Duration {
 
 // Name is the cell in one word, that of its files.
 func (c Cell) Name() string {
-	return fmt.Sprintf("%s-%s-%s-%d-%s-%s-%s-%d", c.Way, c.Version, c.Driver, c.Clients, c.Pooling, c.Style, c.Provoked, c.Instances)
+	name := fmt.Sprintf("%s-%s-%s-%d-%s-%s-%s-%d", c.Way, c.Version, c.Driver, c.Clients, c.Pooling, c.Style, c.Provoked, c.Instances)
+	if c.Plain {
+		name += "-plain"
+	}
+	return name
+}
+
+// Use is how the applications use their connections, in words.
+func (c Cell) Use() string {
+	if c.Plain {
+		return c.Pooling + ", " + string(c.Style) + ", plain passwords"
+	}
+	return c.Pooling + ", " + string(c.Style)
 }
 
 // base is what each cell differs from in little.
@@ -127,6 +141,7 @@ func Cells() (all []Cell) {
 	for _, p := range []Provocation{Early, Double, Flap} {
 		add(func(c *Cell) { c.Provoked = p })
 	}
+	add(func(c *Cell) { c.Clients, c.Plain = 200, true })
 	add(func(c *Cell) { c.Instances = 2 })
 	add(func(c *Cell) { c.Instances, c.Provoked = 2, Planned })
 	add(func(c *Cell) { c.Way = DeletePods })

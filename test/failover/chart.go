@@ -50,7 +50,7 @@ var colours = map[Way]string{Console: "#0a7d4f", DeletePods: "#2a6fb0", ServiceO
 func bar(b *strings.Builder, y int, s Summary) {
 	c, f := s.Cell, s.all()
 	colour := colours[c.Way]
-	label := fmt.Sprintf("%s, %s, %d %s, %s, %s, %s, %d instances", c.Way, c.Version, c.Clients, c.Driver, c.Pooling, c.Style, c.Provoked, c.Instances)
+	label := fmt.Sprintf("%s, %s, %d %s, %s, %s, %d instances", c.Way, c.Version, c.Clients, c.Driver, c.Use(), c.Provoked, c.Instances)
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end" fill="%s">%s (n=%d)</text>`+"\n", chartLeft-10, y+4, colour, label, len(f))
 	for _, ms := range f {
 		if math.IsInf(ms, 1) {

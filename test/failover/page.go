@@ -36,7 +36,7 @@ Every figure is p50 / p99 over n rounds ("each back": over all applications of a
 was known to be a standby. With n = 20 the p99 is the worst of all. "never" is longer than a round waits: 15 s, for the peer 60 s. An application is one
 connection. It writes, waits for the answer, and pauses: 5 ms with 20 of them, 100 ms with 200, which share two cores with everything else. It gives up no
 statement and no connection by itself. An error is one of a statement, on a connection that was there; those "after the answer" came when there was a
-writer again, the others while there was none. A refused login is an attempt to connect again that came to nothing. "left hung, refusing" are PgBouncers that gave no answer, or served nobody, at rest after a round. test/failover says how it is measured, and the raw data is in [failover/](failover/).
+writer again, the others while there was none. The poolers' auth_file has SCRAM secrets, but for "plain passwords". A refused login is an attempt to connect again that came to nothing. "left hung, refusing" are PgBouncers that gave no answer, or served nobody, at rest after a round. test/failover says how it is measured, and the raw data is in [failover/](failover/).
 
 `
 
@@ -63,7 +63,7 @@ func section(b *strings.Builder, title, columns string, all []Summary, row func(
 
 func cellColumns(s Summary) string {
 	c := s.Cell
-	return fmt.Sprintf("%s | %s | %d %s | %s, %s | %s | %d | %d", c.Way, c.Version, c.Clients, c.Driver, c.Pooling, c.Style, c.Provoked, c.Instances, len(s.Rounds))
+	return fmt.Sprintf("%s | %s | %d %s | %s | %s | %d | %d", c.Way, c.Version, c.Clients, c.Driver, c.Use(), c.Provoked, c.Instances, len(s.Rounds))
 }
 
 func resultRow(s Summary) string {

@@ -66,7 +66,7 @@ func check(t testing.TB, err error) {
 
 // namespace makes one with poolwright's ServiceAccount and the poolers' users in it. It is gone when the test has
 // ended: the pods of a cell are no load of the next.
-func (w world) namespace(t testing.TB, name string) {
+func (w world) namespace(t testing.TB, name, userlist string) {
 	t.Helper()
 	ctx := t.Context()
 	_, err := w.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
