@@ -51,6 +51,7 @@ test/failover/node/node_modules: test/failover/node/package-lock.json
 
 # RESULTS=DIR keeps the raw data elsewhere, and draws no page: for a look at a few rounds.
 bench-failover: override export RESULTS := $(abspath $(RESULTS))
+bench-failover: export COMMIT := $(shell git describe --always --dirty)
 bench-failover: failover-build test/failover/node/node_modules ## Measure a failover as applications feel it (root, npm; hours, alone on the machine; CELL=regexp, ROUNDS=n, RESULTS=DIR; goes on where it was ended)
 	cd test/failover && $(BED) run --with flux,proxy -- $(CURDIR)/bin/failover.test -test.v -test.timeout 24h -test.run '^TestFailover$$' | sed -u '/^=== /d'
 	$(if $(RESULTS),,$(MAKE) bench-failover-page)

@@ -10,7 +10,9 @@ type Cluster struct {
 
 // NewCluster returns a Cluster that is not connected yet.
 func NewCluster(config Config) Cluster {
-	return Cluster{Sessions: NewSet(config), watch: NewWatch(config)}
+	c := Cluster{Sessions: NewSet(config), watch: NewWatch(config)}
+	c.watch.silent = c.Sessions.Silence
+	return c
 }
 
 // Close closes all connections.

@@ -22,6 +22,9 @@ type Session struct {
 	kept       *conn    // nil when there is none, or while it is asked
 	era        int      // what was opened in an earlier one is not kept any more
 	connecting *attempt // nil when none is under way
+	// brief is until when a question waits for silentTimeout only; hush ends the one that is being asked.
+	brief time.Time
+	hush  context.CancelFunc
 }
 
 // New returns a Session, not connected yet.
@@ -53,9 +56,46 @@ func (s *Session) newEra() int {
 	return era
 }
 
+// Who has given no sign of life is not waited for like others: what depends on all answers would come so much later. But one that is only slow must not be
+// taken for silent for ever.
+const (
+	silentTimeout = 250 * time.Millisecond
+	silentFor     = 5 * time.Second
+)
+
+// Silence says that the endpoint gave no sign of life when it had to: a question that is being asked ends at once, and those of the next
+// 5 s wait for a quarter of a second, until one is answered.
+func (s *Session) Silence() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.brief = time.Now().Add(silentFor)
+	if s.hush != nil {
+		s.hush()
+	}
+}
+
+// patience bounds one question.
+func (s *Session) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	limit := s.config.timeout()
+	if time.Now().Before(s.brief) {
+		limit = min(limit, silentTimeout)
+	}
+	ctx, s.hush = context.WithTimeout(ctx, limit)
+	return ctx, s.hush
+}
+
+// answered forgets the silence.
+func (s *Session) answered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.brief = time.Time{}
+}
+
 // Ask sends statements and returns their results in text format. An error is an *Error.
 func (s *Session) Ask(ctx context.Context, statements string) ([]*pgconn.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.config.timeout())
+	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	for {
 		c, wasKept, err := s.take(ctx)
@@ -65,6 +105,7 @@ func (s *Session) Ask(ctx context.Context, statements string) ([]*pgconn.Result,
 		results, err := c.pg.Exec(ctx, statements).ReadAll()
 		if err == nil {
 			s.keep(c)
+			s.answered()
 			return results, nil
 		}
 		c.drop()

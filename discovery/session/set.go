@@ -29,6 +29,9 @@ func (s *Set) AskOnce(ctx context.Context, at Address, statements string) ([]*pg
 	return once.Ask(ctx, statements)
 }
 
+// Silence says that the endpoint gave no sign of life ([Session.Silence]).
+func (s *Set) Silence(at Address) { s.session(at).Silence() }
+
 // Reset closes the endpoint's kept connection.
 func (s *Set) Reset(at Address) { s.session(at).Reset() }
 

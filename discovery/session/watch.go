@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -12,6 +13,7 @@ import (
 type Watch struct {
 	config Config
 	lost   chan struct{}
+	silent func(Address) // hears of a peer that gave no sign of life, before the loss is told
 
 	mu   sync.Mutex
 	at   Address
@@ -20,7 +22,9 @@ type Watch struct {
 }
 
 // NewWatch returns a Watch that holds nothing yet.
-func NewWatch(config Config) *Watch { return &Watch{config: config, lost: make(chan struct{}, 1)} }
+func NewWatch(config Config) *Watch {
+	return &Watch{config: config, lost: make(chan struct{}, 1), silent: func(Address) {}}
+}
 
 // Lost has a value after a connection that stood was lost. One value stands for any number of losses. Not being let in is none.
 func (w *Watch) Lost() <-chan struct{} { return w.lost }
@@ -102,6 +106,9 @@ func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 		return false
 	}
 	c.drop()
+	if errors.Is(err, errSilent) {
+		w.silent(at)
+	}
 	return judge(ctx, err).Code != idleTimeout
 }
 
@@ -128,8 +135,13 @@ func (c *conn) listen(ctx context.Context) error {
 		return errors.Join(err, beat.Close())
 	}
 	_, err = beat.GetResults()
-	return cmp.Or(beat.Close(), err)
+	if err = cmp.Or(beat.Close(), err); err != nil && within.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", errSilent, err)
+	}
+	return err
 }
+
+var errSilent = errors.New("no sign of life")
 
 // idleTimeout is idle_session_timeout: a rule of the server against idle sessions, and no loss.
 const idleTimeout = "57P05"

@@ -26,7 +26,11 @@ func WhenPromoted(t testing.TB, node *pgcluster.Node) <-chan time.Time {
 		defer again.Stop()
 		for standby := true; ; <-again.C {
 			asked := time.Now()
-			if conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby) != nil || !standby {
+			err := conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&standby)
+			if err != nil {
+				t.Errorf("asking %s whether it was promoted: %v", node.Name, err)
+			}
+			if err != nil || !standby {
 				last <- before
 				return
 			}

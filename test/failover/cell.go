@@ -144,8 +144,11 @@ func Cells() (all []Cell) {
 	add(func(c *Cell) { c.Clients, c.Plain = 200, true })
 	add(func(c *Cell) { c.Instances = 2 })
 	add(func(c *Cell) { c.Instances, c.Provoked = 2, Planned })
-	add(func(c *Cell) { c.Way = DeletePods })
-	add(func(c *Cell) { c.Way = Peer })
+	for _, p := range []Provocation{Crash, Planned, Early} {
+		add(func(c *Cell) { c.Way, c.Provoked = DeletePods, p })
+		add(func(c *Cell) { c.Way, c.Provoked = ServiceOnly, p })
+		add(func(c *Cell) { c.Way, c.Provoked = Peer, p })
+	}
 	add(func(c *Cell) { c.Way, c.Version = Peer, "1.18" })
 	return all
 }

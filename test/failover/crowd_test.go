@@ -105,7 +105,7 @@ func startReaders(t testing.TB, host string) []*Diary {
 	check(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	for range 4 {
-		d := &Diary{}
+		d := &Diary{Exact: true}
 		diaries = append(diaries, d)
 		all.Go(func() {
 			for ; ctx.Err() == nil; wait(ctx, 20*time.Millisecond) {

@@ -54,6 +54,9 @@ const pause = 250 * time.Millisecond
 
 // Diary is what one application did.
 type Diary struct {
+	// Exact is set before the first note: every statement is a stretch of its own.
+	Exact bool
+
 	mu  sync.Mutex
 	all []stretch
 }
@@ -62,7 +65,7 @@ type Diary struct {
 func (d *Diary) Note(o Outcome, at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if n := len(d.all); n > 0 && !o.isError() && d.all[n-1].outcome == o && at.Sub(d.all[n-1].last) < pause {
+	if n := len(d.all); n > 0 && !d.Exact && !o.isError() && d.all[n-1].outcome == o && at.Sub(d.all[n-1].last) < pause {
 		d.all[n-1].last = at
 		return
 	}

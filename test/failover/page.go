@@ -13,8 +13,8 @@ func Page(all []Summary, about string) string {
 		fmt.Fprintf(&b, "Measured on %s.\n\n", about)
 	}
 	b.WriteString("![When the last application was back](failover.svg)\n\n")
-	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | after the answer | refused logins, most each | reads: longest gap | left hung, refusing |", all, resultRow)
-	section(&b, "The way there", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | detected after the break | decided | Service patched | endpoints | evicted | committed | applied | handed back |", all, timelineRow)
+	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | after the answer | refused logins, most each | most of both | reads: longest gap | PgBouncers replaced, crashed, hung, refusing |", all, resultRow)
+	section(&b, "The way there", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | detected after the break | decided | Service patched | endpoints | eviction over | committed | applied | handed back |", all, timelineRow)
 	var tried []Summary
 	for _, s := range all {
 		if s.Cell.IsTrial() {
@@ -33,10 +33,12 @@ const pageHead = `<!-- Drawn by make bench-failover-page from failover/*.csv: do
 promote an instance is not in any of these figures, and what its storage and its restarts do to connections may be different.
 
 Every figure is p50 / p99 over n rounds ("each back": over all applications of all rounds), and counts from the last moment in which the new writer
-was known to be a standby. With n = 20 the p99 is the worst of all. "never" is longer than a round waits: 15 s, for the peer 60 s. An application is one
+was known to be a standby; detection from the moment in which the old one was taken away, and the reads' gap is a duration. With n = 20 the p99 is the worst of all. "never" is longer than a round waits: 15 s, for the peer 60 s. An application is one
 connection. It writes, waits for the answer, and pauses: 5 ms with 20 of them, 100 ms with 200, which share two cores with everything else. It gives up no
 statement and no connection by itself. An error is one of a statement, on a connection that was there; those "after the answer" came when there was a
-writer again, the others while there was none. The poolers' auth_file has SCRAM secrets, but for "plain passwords". A refused login is an attempt to connect again that came to nothing. "left hung, refusing" are PgBouncers that gave no answer, or served nobody, at rest after a round. test/failover says how it is measured, and the raw data is in [failover/](failover/).
+writer again, the others while there was none. The poolers' auth_file has SCRAM secrets, but for "plain passwords". A refused login is an attempt to connect again that came to nothing. Both are counted until rest, when everything is
+applied and handed back, and every application has written once more. PgBouncers: pods whose place others have taken, that ended by themselves, that gave no answer at rest, that gave one and served nobody. poolwright's defaults are changed in two: its failover window is 5 s, so
+that a round need not wait for it, and the proof's interval 1 s. test/failover says how it is measured, and the raw data is in [failover/](failover/).
 
 `
 
@@ -47,7 +49,8 @@ const pageFoot = `## What is compared
 - **service-only**: it moves the Service and cuts nobody: what every way comes to that stops there.
 - **peer**: another operator's way, as its README tells it, by a script of ours: every 3 s it looks who the writer is, and every 100 ms for 30 s
   from a change on; it labels the new writer's pods into the Writer Service and the old one's out, and restarts both Deployments, one pod at a time, with a
-  grace period of 30 s. It is given what is better than its own: no delay before a pod is ready, and no API server that it has to share.
+  grace period of 30 s. It is given what is better than its own: no delay before a pod is ready, no API server that it has to share, and a pgbouncer.ini of
+  poolwright's (server_login_retry 1, listen_backlog 4096). Its newest release has no such restart any more.
 `
 
 func section(b *strings.Builder, title, columns string, all []Summary, row func(Summary) string) {
@@ -68,13 +71,13 @@ func cellColumns(s Summary) string {
 
 func resultRow(s Summary) string {
 	reads := Of(s.Rounds, func(r Round) Moment { return &r.ReadsGap })
-	return fmt.Sprintf("%s | %s | %s | **%s** | %d of %d | %d, %d | %d, %d | %d, %d | %s | %d, %d", cellColumns(s), Of(s.Rounds, func(r Round) Moment { return r.First }).Short(),
+	return fmt.Sprintf("%s | %s | %s | **%s** | %d of %d | %d, %d | %d, %d | %d, %d | %d | %s | %d, %d, %d, %d", cellColumns(s), Of(s.Rounds, func(r Round) Moment { return r.First }).Short(),
 		Of(s.Clients, func(c Client) Moment { return c.FirstNew }).Short(), s.all().Short(),
 		s.sum(func(r Round) int { return r.Stuck }), s.sum(func(r Round) int { return r.Clients }),
 		s.sum(func(r Round) int { return r.Errors }), s.most(func(r Round) int { return r.MostErrors }),
 		s.sum(func(r Round) int { return r.Late }), s.most(func(r Round) int { return r.MostLate }),
-		s.sum(func(r Round) int { return r.Refused }), s.most(func(r Round) int { return r.MostRefused }), reads.Short(),
-		s.sum(func(r Round) int { return r.Hung }), s.sum(func(r Round) int { return r.Refusing }))
+		s.sum(func(r Round) int { return r.Refused }), s.most(func(r Round) int { return r.MostRefused }), s.most(func(r Round) int { return r.MostBoth }), reads.Short(),
+		s.sum(func(r Round) int { return r.Replaced }), s.sum(func(r Round) int { return r.Restarts }), s.sum(func(r Round) int { return r.Hung }), s.sum(func(r Round) int { return r.Refusing }))
 }
 
 func timelineRow(s Summary) string {

@@ -25,6 +25,7 @@ type peer struct {
 
 	mu     sync.Mutex
 	writer string
+	until  time.Time            // it looks more often
 	seen   map[string]time.Time // when a server was last found to have become the writer
 }
 
@@ -57,24 +58,37 @@ func startPeer(r *trial) *peer {
 
 // run looks and acts until the end.
 func (p *peer) run(ctx context.Context) {
-	var until time.Time // of the window
 	for ctx.Err() == nil {
 		if writer := p.look(ctx); writer != "" && writer != p.current() {
 			old := p.become(writer)
 			p.label(ctx)
 			if old != "" {
-				until = time.Now().Add(peerWindow)
+				p.hurry()
 				p.restart(ctx, old)
 				p.restart(ctx, writer)
 			}
 		}
 		p.label(ctx)
 		interval := peerInterval
-		if time.Now().Before(until) {
+		if p.isFast() {
 			interval = peerFast
 		}
 		wait(ctx, interval)
 	}
+}
+
+// hurry opens its window.
+func (p *peer) hurry() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = time.Now().Add(peerWindow)
+}
+
+// isFast reports whether its window is open.
+func (p *peer) isFast() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.until)
 }
 
 func (p *peer) current() string {

@@ -36,7 +36,7 @@ type Round struct {
 	Detected, Decided Moment
 	// Patched is the Writer Service, Endpoints when only the new writer's pods stand behind it.
 	Patched, Endpoints Moment
-	// Evicted is when poolwright says that nobody is left.
+	// Evicted is when poolwright says that its eviction is over: nobody is left, and logins are let in again.
 	Evicted Moment
 	// First and All are the first and the last application that has written on the new writer.
 	First, All              Moment
@@ -44,13 +44,20 @@ type Round struct {
 	Clients, Stuck          int
 	// Errors are those of all applications' statements since the writer was taken away, Refused the attempts to connect that came to nothing; most of one.
 	Errors, MostErrors, Refused, MostRefused int
+	// MostBoth is the most of both of one application.
+	MostBoth int
 	// Late are the Errors since the new writer answered: those before, nobody could have spared them.
 	Late, MostLate int
 	// ReadsGap is the longest time in which no read came through the Reader Service, in ms, ReadsTold what readers were told: "08P01×1 timeout×3".
 	ReadsGap  float64
 	ReadsTold string
-	// Restarts are PgBouncers that ended by themselves. At rest after the round Hung gave no answer, and Refusing gave one and served nobody.
-	Restarts, Hung, Refusing int
+	// Restarts are PgBouncers that ended by themselves, since the round before. Replaced are pods that others have taken the place of. At rest
+	// after the round Hung gave no answer, and Refusing gave one and served nobody.
+	Restarts, Replaced, Hung, Refusing int
+	// Rested is false when it did not come to rest, or not every application wrote on the new writer then.
+	Rested bool
+	// Commit is what was measured.
+	Commit string
 }
 
 // Client is a row of a cell's clients.
@@ -181,6 +188,10 @@ func parse(v reflect.Value, text string) error {
 	case reflect.String:
 		v.SetString(text)
 		return nil
+	case reflect.Bool:
+		is, err := strconv.ParseBool(text)
+		v.SetBool(is)
+		return err
 	case reflect.Int:
 		n, err := strconv.ParseInt(text, 10, 64)
 		v.SetInt(n)

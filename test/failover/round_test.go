@@ -8,12 +8,18 @@ import (
 	"encoding/json"
 	"errors"
 	"net"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/poolwright/poolwright/test/driver"
 )
 
 // service needs the watch's mutex.
@@ -29,7 +35,7 @@ func (r *trial) service(role string) *corev1.Service {
 func (r *trial) round(number int) (Round, []Client) {
 	r.t.Helper()
 	r.settle()
-	known, restarts := 0, r.restarts(nil)
+	known, pods := 0, r.uids()
 	if r.p != nil {
 		known = len(r.p.Text())
 	}
@@ -40,19 +46,22 @@ func (r *trial) round(number int) (Round, []Client) {
 	}
 	p, mend := r.provoke()
 	r.awaitFor(time.Until(p.zero.Add(r.cell.Bound())), func() bool { return r.crowd.done(p.to, p.zero) == r.cell.Clients })
+	back := r.back(p) // before anybody is brought back by something else
 	mend()
-	all := Round{Round: number, Date: p.zero.UTC().Format(time.RFC3339Nano), From: p.from, To: p.to, Clients: r.cell.Clients, Broken: At(p.zero, p.broken)}
-	clients := r.clients(&all, p)
-	if all.Stuck > 0 {
+	all := Round{Round: number, Commit: os.Getenv("COMMIT"), Date: p.zero.UTC().Format(time.RFC3339Nano), From: p.from, To: p.to, Clients: r.cell.Clients, Broken: At(p.zero, p.broken)}
+	if slices.ContainsFunc(back, time.Time.IsZero) {
 		r.crowd.start() // for the next round
 	}
-	r.awaitRestAfter(p)
+	all.Rested = r.awaitFor(driver.Patience, func() bool { return r.rests(p.to) }) && r.stays(p.to)
+	clients := r.clients(&all, p, back)
 	r.timeline(&all, p, begun, known)
 	all.ReadsGap = float64(LongestGap(r.readers, p.broken, time.Now()).Microseconds()) / 1000
 	_, _, all.ReadsTold = Errors(p.broken, r.readers...)
-	for _, n := range r.restarts(restarts) {
-		all.Restarts += n
+	all.Restarts = r.restarts()
+	for uid := range r.uids() {
+		delete(pods, uid)
 	}
+	all.Replaced = len(pods)
 	all.Hung, all.Refusing = r.ask()
 	return all, clients
 }
@@ -61,24 +70,39 @@ func (r *trial) round(number int) (Round, []Client) {
 func (r *trial) settle() {
 	r.t.Helper()
 	writer := r.pg.Primary().Name
+	r.pg.Exec(writer, "TRUNCATE written") // or a server that comes back copies what all rounds wrote
 	since := time.Now()
 	r.await(r.t, "all applications on "+writer, func() bool { return r.rests(writer) && r.crowd.done(writer, since) == r.cell.Clients })
 }
 
-func (r *trial) awaitRestAfter(p provoked) {
-	r.t.Helper()
-	r.await(r.t, "rest behind "+p.to, func() bool { return r.rests(p.to) })
+// back is when each application was back on the new writer; zero: it is stuck.
+func (r *trial) back(p provoked) (all []time.Time) {
+	for _, d := range r.crowd.diaries {
+		done := d.Done(p.to, p.zero)
+		if done.Sub(p.zero) > r.cell.Bound() {
+			done = time.Time{}
+		}
+		all = append(all, done)
+	}
+	return all
 }
 
-// clients are the rows of the applications; all gets their sums.
-func (r *trial) clients(all *Round, p provoked) (rows []Client) {
+// stays reports whether all applications write on the new writer once nothing is under way any more.
+func (r *trial) stays(writer string) bool {
+	since := time.Now()
+	return r.awaitFor(r.cell.Bound(), func() bool { return r.crowd.done(writer, since) == r.cell.Clients })
+}
+
+// clients are the rows of the applications, with all that happened to them until rest; all gets their sums.
+func (r *trial) clients(all *Round, p provoked, back []time.Time) (rows []Client) {
 	var first, last time.Time
 	for i, d := range r.crowd.diaries {
-		done := d.Done(p.to, p.zero)
+		done := back[i]
 		n, refused, codes := Errors(p.broken, d)
 		late, _, _ := Errors(p.zero, d)
 		rows = append(rows, Client{all.Round, i, At(p.zero, d.LastElsewhere(p.to, p.zero)), At(p.zero, done), n, refused, late, codes})
 		all.Errors, all.MostErrors = all.Errors+n, max(all.MostErrors, n)
+		all.MostBoth = max(all.MostBoth, n+refused)
 		all.Late, all.MostLate = all.Late+late, max(all.MostLate, late)
 		all.Refused, all.MostRefused = all.Refused+refused, max(all.MostRefused, refused)
 		switch {
@@ -102,11 +126,10 @@ func (r *trial) clients(all *Round, p provoked) (rows []Client) {
 func (r *trial) timeline(all *Round, p provoked, begun time.Time, known int) {
 	all.Endpoints = At(p.zero, r.lastOf(begun, behind, p.to))
 	if r.p == nil {
-		all.Detected = At(p.zero, r.peer.firstSeen(p.to, begun))
+		all.Decided = At(p.zero, r.peer.firstSeen(p.to, begun))
 		return
 	}
 	all.Patched = At(p.zero, r.lastOf(begun, selects, p.to))
-	all.Synced = At(p.zero, r.lastOf(begun, epoch, now(r.watch, func() string { return r.facts[epoch] })))
 	all.Back = At(p.zero, r.lastOf(begun, clean, "true"))
 	lines := r.lines(known)
 	all.Detected = At(p.zero, firstLine(lines, func(l line) bool {
@@ -116,14 +139,47 @@ func (r *trial) timeline(all *Round, p provoked, begun time.Time, known int) {
 		return l.Msg == "decided" && strings.HasPrefix(l.Detail, "failover") && strings.Contains(l.Detail, "; "+p.to+": is the writer now")
 	}))
 	all.Evicted = At(p.zero, r.evictedAt(begun, p.to))
-	all.Committed = At(p.zero, now(r.watch, func() time.Time {
+	said, number := commitOf(lines, p.to)
+	all.Committed = At(p.zero, now(r.watch, func() (last time.Time) {
 		for _, at := range r.pushed {
-			if all.Decided != nil && at.After(p.zero.Add(time.Duration(*all.Decided*1e6))) {
-				return at
+			if at.After(begun) && at.Before(said) {
+				last = at
+			}
+		}
+		return last
+	}))
+	all.Synced = At(p.zero, r.reached(begun, number))
+}
+
+// failoverIn is a commit that makes a server the writer, as the log names it.
+var failoverIn = regexp.MustCompile(`writer \S+ → (\S+) \(epoch (\d+)\)`)
+
+// commitOf is the last commit that made a server the writer: when it was told, and its epoch. 0: there is none.
+func commitOf(all []line, writer string) (told time.Time, epoch int) {
+	for _, l := range all {
+		if l.Msg != "committed" {
+			continue
+		}
+		for _, m := range failoverIn.FindAllStringSubmatch(l.Detail, -1) {
+			if m[1] == writer {
+				told = l.Time
+				epoch, _ = strconv.Atoi(m[2]) // digits
+			}
+		}
+	}
+	return told, epoch
+}
+
+// reached is when an epoch was applied, or one after it.
+func (r *trial) reached(after time.Time, number int) time.Time {
+	return now(r.watch, func() time.Time {
+		for _, c := range r.past {
+			if n, err := strconv.Atoi(c.value); c.fact == epoch && c.at.After(after) && err == nil && number > 0 && n >= number {
+				return c.at
 			}
 		}
 		return time.Time{}
-	}))
+	})
 }
 
 // evictedAt is when poolwright found nobody left on another instance: as its entry says, which is written a moment later.
@@ -183,25 +239,35 @@ func lastLine(all []line, is func(line) bool) (last time.Time) {
 	return last
 }
 
-// restarts are how often the PgBouncer of each pod that is there ended and nobody had ended it, less those that are known.
-func (r *trial) restarts(known map[types.UID]int) map[types.UID]int {
-	return now(r.watch, func() map[types.UID]int {
-		all := map[types.UID]int{}
+// restarts are how often a PgBouncer ended, and nobody had ended it, since this was asked last.
+func (r *trial) restarts() (n int) {
+	return now(r.watch, func() int {
 		for _, pod := range r.pods() {
 			for _, c := range pod.Status.ContainerStatuses {
-				all[pod.UID] += int(c.RestartCount)
+				n += max(0, int(c.RestartCount)-r.restarted[pod.UID])
+				r.restarted[pod.UID] = int(c.RestartCount)
 			}
-			all[pod.UID] -= known[pod.UID]
+		}
+		return n
+	})
+}
+
+// uids are the pods that are there.
+func (r *trial) uids() map[types.UID]bool {
+	return now(r.watch, func() map[types.UID]bool {
+		all := map[types.UID]bool{}
+		for _, pod := range r.pods() {
+			all[pod.UID] = true
 		}
 		return all
 	})
 }
 
-// ask wants an answer of the database through each pod.
+// ask wants an answer of the database through each pod, ready or not.
 func (r *trial) ask() (hung, refusing int) {
 	var pods []*corev1.Pod
 	for _, pod := range now(r.watch, r.pods) {
-		if isReady(pod) {
+		if pod.DeletionTimestamp == nil {
 			pods = append(pods, pod)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/poolwright/poolwright/gitsync/gitserver"
 	"github.com/poolwright/poolwright/test/driver"
 	"github.com/poolwright/poolwright/test/pgbouncer"
@@ -34,7 +36,9 @@ type trial struct {
 	peer    *peer
 	crowd   *crowd
 	readers []*Diary
-	pushed  []time.Time // guarded by the watch's mutex
+	pushed  []time.Time // guarded by the watch's mutex, as what follows
+	// restarted is how often the PgBouncer of a pod was known to have ended by itself.
+	restarted map[types.UID]int
 }
 
 // secret is what both PostgreSQL and PgBouncer keep of the password: with the password itself each login costs PgBouncer before 1.26
@@ -69,7 +73,7 @@ func newTrial(t *testing.T, number int, c Cell) *trial {
 	t.Helper()
 	w, err := theWorld()
 	check(t, err)
-	r := &trial{world: w, t: t, cell: c, ns: fmt.Sprintf("cell-%d", number)}
+	r := &trial{world: w, t: t, cell: c, restarted: map[types.UID]int{}, ns: fmt.Sprintf("cell-%d", number)}
 	binary := publish(t, c.Version)
 	r.namespace(t, r.ns, c.userlist())
 	r.watch = newWatch(t, w, r.ns)
@@ -168,7 +172,7 @@ func (r *trial) rests(writer string) bool {
 // isFast reports whether poolwright looks more often than at other times, because of the failover before.
 func (r *trial) isFast() bool {
 	if r.p == nil {
-		return false
+		return r.peer.isFast()
 	}
 	log := r.p.Text()
 	return strings.LastIndex(log, `"msg":"window-opened"`) > strings.LastIndex(log, `"msg":"window-closed"`)
@@ -176,8 +180,8 @@ func (r *trial) isFast() bool {
 
 // isApplied reports whether everything is as Git says, and Git says that all instances serve.
 func (r *trial) isApplied(writer string) bool {
-	if !r.is(behind, writer) || !r.is(ready, r.allReady()) {
-		return false
+	if !r.is(behind, writer) || !r.is(ready, r.allReady()) || len(r.uids()) != 2*r.cell.Instances {
+		return false // the last: one that ends still serves whom it has
 	}
 	return r.peer != nil || r.is(clean, "true") && r.is(selects, writer) && r.is(serving, fmt.Sprint(r.cell.Instances)) &&
 		r.is(epoch, driver.YAMLValue(r.git.File("main", "topology.yaml"), "epoch"))

@@ -40,7 +40,18 @@ func (c *Cluster) promote(next *Node) error {
 			return err
 		}
 	}
-	return each(others, (*Node).waitCaughtUp)
+	return each(others, func(n *Node) error { return n.follows(next) })
+}
+
+// follows waits until a standby has caught up with the new primary. PostgreSQL 15 ends by a PANIC in one that was streaming when the new
+// timeline began within a record over the end of a segment; such a standby is built anew, too.
+func (n *Node) follows(next *Node) error {
+	err := n.waitCaughtUp()
+	if err == nil || n.Running() || !strings.Contains(n.logTail(), "PANIC") {
+		return err
+	}
+	n.cluster.t.Logf("pgcluster: %s is built anew: %v", n.Name, err)
+	return n.rebuild(next)
 }
 
 // followers are the running standbys other than next.

@@ -57,7 +57,8 @@ static void hold(long i)
 		else
 			say(i, "", code ? code : "connection");
 		PQclear(res);
-		rest();
+		if (PQstatus(conn) == CONNECTION_OK) // else live rests
+			rest();
 	}
 	PQfinish(conn);
 }
