@@ -222,7 +222,7 @@ func (e *exam) control(ctx context.Context) {
 }
 
 func (e *exam) pods(ctx context.Context) {
-	list, err := e.kube.CoreV1().Pods(e.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: render.LabelCluster + "=" + render.LabelValue(e.names.Cluster)})
+	list, err := e.kube.CoreV1().Pods(e.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: e.names.PodSelector()})
 	switch {
 	case apierrors.IsForbidden(err):
 		e.warn("pods", "add to the Role in namespace "+e.names.Namespace+": list, watch pods", "pods may not be listed: whether a new writer has a ready one is not known, so no failover runs ahead of Git")
@@ -233,7 +233,7 @@ func (e *exam) pods(ctx context.Context) {
 	}
 	ready := map[string]bool{}
 	for i := range list.Items {
-		if isReady(&list.Items[i]) {
+		if live.IsReady(&list.Items[i]) {
 			ready[list.Items[i].Labels[render.LabelInstance]] = true
 		}
 	}
@@ -243,12 +243,6 @@ func (e *exam) pods(ctx context.Context) {
 		}
 	}
 	e.ok("pods", "pods can be listed; instances with a ready one: %d", len(ready))
-}
-
-func isReady(pod *corev1.Pod) bool {
-	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 func (e *exam) holder(ctx context.Context) {

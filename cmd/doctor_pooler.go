@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/live/pooler"
-	"github.com/poolwright/poolwright/render"
 )
 
 // consoles asks the admin console of every pooler, as an eviction will have to.
@@ -22,7 +21,7 @@ func (e *exam) consoles(ctx context.Context) {
 	if e.declared == nil || e.declared.Cluster.Spec.Failover.Console == nil {
 		return
 	}
-	pods, err := e.kube.CoreV1().Pods(e.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: render.LabelCluster + "=" + render.LabelValue(e.names.Cluster)})
+	pods, err := e.kube.CoreV1().Pods(e.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: e.names.PodSelector()})
 	if err != nil {
 		e.unread("consoles", "list", "pods", e.names.Namespace, "", err)
 		return

@@ -63,7 +63,7 @@ func (o outside) escort(d declaration, c evict.Config, secrets bare.Interface, f
 	e.runner, e.evicts = o.evictor(d, c)
 	if f.Console != nil {
 		e.reloader = reload.New(reload.Config{
-			Namespace: c.Names.Namespace, Secret: d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name, Client: secrets, Pods: c.Pods, Port: e.port, Holds: c.Holds, Tell: tell.rotating,
+			Namespace: c.Names.Namespace, Secret: d.Cluster.Spec.PgBouncer.AuthFileSecretRef.Name, Client: secrets, Pods: c.Pods, Port: e.port, Holds: c.Holds, Tell: tell.rotating, Now: o.Now,
 			Console: opening(o.console(*f.Console), func(c *pooler.Console) reload.Console { return c }),
 		})
 	}

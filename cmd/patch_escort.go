@@ -20,11 +20,14 @@ import (
 // What cannot be done is said, with the command that does it.
 func (m *motion) escort(ctx context.Context, w io.Writer) {
 	holder := m.lease.read(ctx, m.kube)
+	if holder.Error != "" {
+		fmt.Fprintf(w, "clients  whether a poolwright runs is not known: %s\n", holder.Error)
+	}
 	switch {
 	case holder.Alive && !neglected(holder.Clusters, m.names.Namespace+"/"+m.names.Cluster):
 		return // its own
 	case m.declared == nil:
-		fmt.Fprintf(w, "clients  no poolwright runs, and without -f nobody knows a way into the poolers: who is connected stays where he is\n")
+		fmt.Fprintf(w, "clients  no poolwright is known to run, and without -f nobody knows a way into the poolers: who is connected stays where he is\n")
 	case m.declared.Cluster.Spec.Failover.Evict == evict.ModeNone.String():
 		fmt.Fprintf(w, "clients  who is connected stays where he is: failover.evict is none\n")
 	case m.evictAlone(ctx, w):
@@ -94,7 +97,7 @@ func (m *motion) lookForClients(ctx context.Context) (live.Sight, []*corev1.Pod,
 	if err != nil {
 		return sight, nil, err
 	}
-	list, err := m.kube.CoreV1().Pods(m.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: render.LabelCluster + "=" + render.LabelValue(m.names.Cluster)})
+	list, err := m.kube.CoreV1().Pods(m.names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: m.names.PodSelector()})
 	if err != nil {
 		return sight, nil, err
 	}

@@ -104,7 +104,7 @@ func (k *Keeper) watchAll() {
 	}
 	k.topology = configMap(n.Topology, "get, list, watch")
 	k.control = configMap(ControlName(n.Cluster), "get, list, watch, patch")
-	k.pods = watching(k.config.Client, &corev1.Pod{}, core.Pods(n.Namespace), labelled(podSelector(n.Cluster)), look)
+	k.pods = watching(k.config.Client, &corev1.Pod{}, core.Pods(n.Namespace), labelled(n.PodSelector()), look)
 	k.watches = append(k.watches, watched{object: n.pods(), rule: rule("pods", "", "list, watch"), optional: true, source: k.pods})
 }
 

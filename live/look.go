@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/poolwright/poolwright/render"
@@ -43,14 +42,14 @@ func Look(ctx context.Context, client kubernetes.Interface, names Names) (Sight,
 		}
 		*into = found
 	}
-	pods, err := client.CoreV1().Pods(names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: podSelector(names.Cluster)})
+	pods, err := client.CoreV1().Pods(names.Namespace).List(ctx, metav1.ListOptions{LabelSelector: names.PodSelector()})
 	if err != nil && !apierrors.IsForbidden(err) {
 		return Sight{}, fmt.Errorf("listing %s: %w", names.pods(), err)
 	}
 	if err == nil {
 		o.ready = map[string]int{}
 		for i := range pods.Items {
-			if isReady(&pods.Items[i]) {
+			if IsReady(&pods.Items[i]) {
 				o.ready[pods.Items[i].Labels[render.LabelInstance]]++
 			}
 		}
@@ -68,11 +67,6 @@ func got[T any](found *T, err error) (*T, error) {
 		return nil, nil
 	}
 	return found, err
-}
-
-// podSelector selects the pods of a cluster.
-func podSelector(cluster string) string {
-	return labels.Set{render.LabelCluster: render.LabelValue(cluster)}.String()
 }
 
 func (n Names) object(kind, name string) string { return kind + " " + n.Namespace + "/" + name }

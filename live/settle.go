@@ -31,7 +31,7 @@ func (r *readiness) count(pods []*corev1.Pod, serves string) map[string]int {
 	defer r.mu.Unlock()
 	now, counts, next := r.now(), map[string]int{}, map[types.UID]time.Time{}
 	for _, pod := range pods {
-		if !isReady(pod) {
+		if !IsReady(pod) {
 			continue
 		}
 		since, known := r.since[pod.UID]
@@ -48,8 +48,8 @@ func (r *readiness) count(pods []*corev1.Pod, serves string) map[string]int {
 	return counts
 }
 
-// isReady reports whether a pod is ready, and stays.
-func isReady(pod *corev1.Pod) bool {
+// IsReady reports whether a pod is ready, and stays.
+func IsReady(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil {
 		return false
 	}

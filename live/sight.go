@@ -3,6 +3,7 @@ package live
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/poolwright/poolwright/render"
 )
@@ -19,6 +20,11 @@ type Names struct {
 // Own reports whether an object is the cluster's own, by its label.
 func (n Names) Own(o metav1.Object) bool {
 	return o.GetLabels()[render.LabelCluster] == render.LabelValue(n.Cluster)
+}
+
+// PodSelector selects the pods of the cluster.
+func (n Names) PodSelector() string {
+	return labels.Set{render.LabelCluster: render.LabelValue(n.Cluster)}.String()
 }
 
 // Sight is what is seen of one cluster in Kubernetes. Objects are not to be changed.

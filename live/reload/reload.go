@@ -42,6 +42,8 @@ type Config struct {
 	Holds func() bool
 	// Tell hears of each rotation once, and of a missing right.
 	Tell func(Event)
+	// Now is the clock.
+	Now func() time.Time
 }
 
 // Event is what became of a rotation.
@@ -80,16 +82,16 @@ func (r *Reloader) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case first = <-r.changed:
-			since, next = time.Now(), 0
+			since, next = r.config.Now(), 0
 		case <-timer.C:
 			event := r.reload(ctx)
 			if next++; next == len(times) && r.config.Holds() && ctx.Err() == nil {
-				event.At, event.First = time.Now(), first
+				event.At, event.First = r.config.Now(), first
 				r.config.Tell(event)
 			}
 		}
 		if next < len(times) {
-			timer.Reset(time.Until(since.Add(times[next])))
+			timer.Reset(since.Add(times[next]).Sub(r.config.Now()))
 		}
 	}
 }
@@ -103,7 +105,7 @@ func (r *Reloader) watch(ctx context.Context) {
 	var said sync.Once
 	_ = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { // fails only once it runs
 		said.Do(func() {
-			r.config.Tell(Event{At: time.Now(), Err: fmt.Errorf("watching secret %s/%s: %w", r.config.Namespace, r.config.Secret, err)})
+			r.config.Tell(Event{At: r.config.Now(), Err: fmt.Errorf("watching secret %s/%s: %w", r.config.Namespace, r.config.Secret, err)})
 		})
 	})
 	version := ""

@@ -60,7 +60,7 @@ func inWorld(t *testing.T, story func(t *testing.T, w *world)) {
 
 func (w *world) run() {
 	r := New(Config{
-		Namespace: "db", Secret: "userlist", Client: w.api, Port: 6432,
+		Namespace: "db", Secret: "userlist", Client: w.api, Port: 6432, Now: time.Now,
 		Pods:    func() []*corev1.Pod { return w.pods },
 		Console: func(_ context.Context, address string) (Console, error) { return console{w, address}, nil },
 		Holds: func() bool {
