@@ -58,7 +58,7 @@ func (e evidence) fromKubernetes(s live.Sight) evidence {
 func (e evidence) fromPeople(c live.Control) evidence {
 	e.Order = orderOf(c.Order)
 	if p := c.Pause; p != nil {
-		e.PausedBy = strings.TrimSpace(p.By + ": " + p.Reason)
+		e.PausedBy = p.String()
 	}
 	if r := c.Resume; r != nil {
 		e.Resumed = r.At
@@ -105,9 +105,18 @@ func readyMembers(s live.Sight) map[string]int {
 
 // lead tells the live side where the Services belong by this decision.
 func (r *Reconciler) lead(d declaration, declared plan.State, head string, decided plan.Plan) {
-	w := wantOf(d, declared, head, decided, r.latest.evidence)
-	w.Applied, w.Read = r.git.reach.applied, r.git.reach.override
-	r.Live.Want(w)
+	r.want = wantOf(d, declared, head, decided, r.latest.evidence)
+	r.want.Applied, r.want.Read = r.git.reach.applied, r.git.readSince()
+	r.Live.Want(r.want)
+}
+
+// leadOn tells the live side, where nothing can be decided, that what stands is to stand: with its last want it would go on with a decision of
+// the past, and hear of no pause.
+func (r *Reconciler) leadOn() {
+	if s, ok := r.Live.Sight(); ok && r.latest.Cluster.Metadata.Name != "" {
+		r.want = r.want.Held(s.Records(), pausedText(r.latest.declaration, r.heard(evidence{})))
+		r.Live.Want(r.want)
+	}
 }
 
 // wantOf is a decision as the live side needs it. With nothing declared there is
@@ -172,14 +181,15 @@ func (r *Reconciler) leadWithoutGit(d declaration) {
 	e := r.latest.evidence
 	declared, err := render.ReadLive(d.Metadata.Name, s.Topology)
 	if err != nil { // there is none, or it is broken: what stands, stands
-		r.Live.Want(live.Want{Hold: true, Paused: pausedText(d, e)})
+		r.want = live.Want{Hold: true, Known: e.Known, Paused: pausedText(d, e)}
+		r.Live.Want(r.want)
 		return
 	}
 	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared, LastEpoch: e.Spent}, Ready: e.Ready, Order: e.Order, Window: e.Window}
 	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
-	w := wantOf(d, declared, "", decided, e)
-	w.Declared = 0
-	r.Live.Want(w)
+	r.want = wantOf(d, declared, "", decided, e)
+	r.want.Declared = 0
+	r.Live.Want(r.want)
 }
 
 // liveSide is Kubernetes as one cluster needs it. Its Keeper is made anew when

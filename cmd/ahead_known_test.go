@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -10,10 +11,159 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/poolwright/poolwright/discovery"
+	"github.com/poolwright/poolwright/gitsync"
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
 	"github.com/poolwright/poolwright/render"
 )
+
+// moved is the record of an override by somebody else.
+func moved(epoch uint64, to string) *live.Record {
+	return &live.Record{Version: 1, Epoch: epoch, From: "a", To: to, At: time.Now()}
+}
+
+// TestC24AnOverrideThatCameWhileTheDatabasesWereAskedIsNotKnown: what they answered may be older.
+func TestC24AnOverrideThatCameWhileTheDatabasesWereAskedIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		var during int
+		w.change(func() {
+			w.asked = func() {
+				k.mu.Lock()
+				defer k.mu.Unlock()
+				k.sight.Control.Override, during = moved(5, "b"), len(k.wants)
+				w.asked = nil
+			}
+		})
+		after(time.Minute)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if got := k.wants[during].Known; got != nil {
+			t.Errorf("the decision knew of %+v", got)
+		}
+		if got := k.wants[during+1].Known; len(got) != 1 {
+			t.Errorf("the next decision knew of %+v", got)
+		}
+	})
+}
+
+// TestC24WhatWasReadBeforeAPushOfOursProvesNothingAfterIt: the commit may be there by now.
+func TestC24WhatWasReadBeforeAPushOfOursProvesNothingAfterIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		k.change(func(s *liveStage) { s.sight.Control.Override = moved(5, "b") })
+		after(10 * time.Second)
+		if got := k.last(t).Read; got != 5 {
+			t.Fatalf("Git was read at %d", got)
+		}
+		s.mu.Lock()
+		s.latency = 20 * time.Second
+		s.mu.Unlock()
+		w.change(func() { w.writer = "b" })
+		after(6 * time.Second) // the push is under way
+		w.change(func() { w.writer = "a" })
+		after(6 * time.Second)
+		if got := k.last(t); got.To != "a" || got.Read != 0 {
+			t.Errorf("while the push is under way Git is said to have been read at %d", got.Read)
+		}
+		after(time.Minute)
+		if got := k.last(t).Read; got != 5 {
+			t.Errorf("after the push Git is said to have been read at %d", got)
+		}
+	})
+}
+
+// TestC24AnOverrideThatHasGoneIsForgotten: Git was not read after the next one of its epoch.
+func TestC24AnOverrideThatHasGoneIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		k.change(func(s *liveStage) { s.sight.Control.Override = moved(5, "b") })
+		after(4 * time.Second)
+		k.change(func(s *liveStage) { s.sight.Control.Override = nil })
+		after(time.Second)
+		before := s.readCount()
+		k.change(func(s *liveStage) { s.sight.Control.Override = moved(5, "c") })
+		after(100 * time.Millisecond)
+		if n := s.readCount(); n != before+1 {
+			t.Errorf("Git was read %d times", n-before)
+		}
+	})
+}
+
+// TestARemoteThatRefusesEveryPushIsRead: a person may have committed what we may not.
+func TestARemoteThatRefusesEveryPushIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		s.mu.Lock()
+		s.refuses = errors.New("protected branch")
+		s.mu.Unlock()
+		w.change(func() { w.writer = "b" })
+		k.change(func(s *liveStage) { s.sight.Control.Override = moved(2, "b") })
+		after(time.Minute)
+		before := s.readCount()
+		after(2 * time.Minute)
+		if n := s.readCount(); n == before {
+			t.Error("Git is not read any more")
+		}
+		if got := k.last(t).Read; got != 2 {
+			t.Errorf("Git is said to have been read at %d", got)
+		}
+	})
+}
+
+// TestWhereNothingCanBeDecidedWhatStandsStands: a want of the past would go on moving the Services, and hear of no pause.
+func TestWhereNothingCanBeDecidedWhatStandsStands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		st := tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		s.mu.Lock()
+		s.refuses = errors.New("protected branch")
+		s.mu.Unlock()
+		w.change(func() { w.writer = "b" })
+		after(10 * time.Second)
+		if got := k.last(t); !got.Begin || got.To != "b" {
+			t.Fatalf("wants %+v", got)
+		}
+		st.declare(storyDeclaration(t), errors.New("no such file"))
+		k.change(func(s *liveStage) { s.sight.Control.Override = moved(2, "b") })
+		after(10 * time.Second)
+		got := k.last(t)
+		if writer := got.Roles[0]; !got.Hold || got.Begin || got.Paused != "" || writer.Select[render.LabelInstance] != "a" || len(got.Known) != 1 {
+			t.Errorf("without the Cluster file it wants %+v", got)
+		}
+		k.change(func(s *liveStage) { s.sight.Control.Pause = &live.Pause{By: "anna", Reason: "because"} })
+		after(10 * time.Second)
+		if got := k.last(t).Paused; got != "anna: because" {
+			t.Errorf("the pause is %q", got)
+		}
+	})
+}
+
+// TestATreeThatCannotBeReadBackStopsNoFailover: what is applied tells who was the writer.
+func TestATreeThatCannotBeReadBackStopsNoFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, k := &shelf{}, newWorld("a", "b", "c"), newLiveStage()
+		tellLiveStory(t, w, s, k)
+		after(time.Minute)
+		k.applied(t, s.now())
+		s.edit("a person breaks it", gitsync.Files{"topology.yaml": []byte("# Generated by poolwright\n\t{")})
+		after(time.Minute)
+		w.change(func() { w.writer = "b" })
+		after(10 * time.Second)
+		if got := k.last(t); !got.Begin || got.To != "b" || got.Declared != 0 {
+			t.Errorf("wants %+v", got)
+		}
+	})
+}
 
 func TestC24ADecisionSaysWhichOverrideItKnewOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -27,6 +27,7 @@ type gitSide struct {
 	base     *gitsync.Base // as last read or written; nil when not known
 	baseAt   time.Time
 	reach    reach         // the evidence's before base was read or written
+	unsure   bool          // a push of ours may have landed, or land, that base does not show
 	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
 	pushes   int           // finished so far
 	pushing  bool
@@ -69,6 +70,17 @@ func (g *gitSide) turnTo(p place) {
 	}
 }
 
+// seen takes note of how far the live side is: what was read after an override that has gone since was not read after the next one.
+func (g *gitSide) seen(now reach) { g.reach.override = min(g.reach.override, now.override) }
+
+// readSince is the epoch of the override that Git was last read after, 0 where that proves nothing.
+func (g *gitSide) readSince() uint64 {
+	if g.unsure {
+		return 0
+	}
+	return g.reach.override
+}
+
 func (g *gitSide) mayPublish(now time.Time) bool { return !g.pushing && !now.Before(g.notUntil) }
 
 // read starts reading the cluster's directory, if that is not under way.
@@ -92,7 +104,7 @@ func (r *Reconciler) publish(ctx context.Context, d declaration, p plan.Plan) {
 	if !r.mayPublish() {
 		return
 	}
-	r.git.pushing = true
+	r.git.pushing, r.git.unsure = true, true
 	reach := r.latest.reach()
 	go func() {
 		r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange, reach)
@@ -157,6 +169,9 @@ func (r *Reconciler) finished(d gitDone) bool {
 		return false
 	}
 	g.retry.Reset()
+	if d.isPush || !g.pushing { // a read may have begun before the push that is under way
+		g.unsure = false
+	}
 	moved := g.reach != d.reach
 	g.baseAt, g.reach = r.Now(), d.reach
 	landed := len(d.receipt.Commits) > 0

@@ -48,6 +48,7 @@ type Reconciler struct {
 	quiet  settled
 	urgent string      // the facts of the failover that was decided last
 	people hearing     // what is known of what people said in Kubernetes
+	want   live.Want   // what the live side was told last
 	began  time.Time   // the last round
 	fast   atomic.Bool // whether the window is open; the live side asks
 	told   told
@@ -113,6 +114,8 @@ func (r *Reconciler) round(ctx context.Context) time.Duration {
 	if err == nil {
 		r.Name = d.Metadata.Name
 		err = r.line(ctx, d)
+	} else {
+		r.leadOn()
 	}
 	if ctx.Err() != nil {
 		return 0
@@ -134,7 +137,11 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.tellDebt()
 	known := recordsOf(r.Live.Sight())
 	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
-	if err != nil || ctx.Err() != nil {
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		r.leadOn()
 		return err
 	}
 	r.judge(d, discovery.Merge(seen), known)
@@ -158,6 +165,7 @@ func (r *Reconciler) judge(d declaration, t discovery.Topology, known []live.Rec
 // decide proposes on the base we know, and starts what follows from it.
 func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 	r.git.turnTo(d.place())
+	r.git.seen(r.latest.reach())
 	if r.git.base == nil {
 		r.leadWithoutGit(d)
 		r.read(ctx, d)
@@ -167,7 +175,7 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 	if err == nil {
 		first := proposals[0]
 		r.tellPlan(first.Plan)
-		if !first.empty() {
+		if !first.empty() && !r.readsFirst() {
 			r.publish(ctx, d, first.Plan)
 			return nil
 		}
@@ -182,7 +190,13 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 // isBehind reports whether Git may have gone on: the tool has brought the Services to another commit, or somebody
 // moved them at an epoch that is newer than the base.
 func (r *Reconciler) isBehind(now reach) bool {
-	return now.applied != r.git.reach.applied || now.override > max(r.git.reach.override, r.saw.Declared.State.Epoch)
+	return now.applied != r.git.reach.applied || now.override > max(r.git.readSince(), r.saw.Declared.State.Epoch)
+}
+
+// readsFirst reports whether Git is to be read before the next push: an override stands, and it is not known whether a push of ours for it has landed. A
+// remote that refuses every push would else never be read again, and what people commit there not seen.
+func (r *Reconciler) readsFirst() bool {
+	return r.git.unsure && !r.git.pushing && r.isBehind(r.latest.reach())
 }
 
 // propose advances the memory and draws what differs. Nothing is drawn while
@@ -191,6 +205,7 @@ func (r *Reconciler) isBehind(now reach) bool {
 func (r *Reconciler) propose(d declaration) ([]proposal, error) {
 	e := r.latest.evidence
 	if err := r.readBack(d, e.Resumed); err != nil {
+		r.leadWithoutGit(d)
 		return nil, err
 	}
 	saw := r.saw

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,6 +51,7 @@ type world struct {
 	meta   *discovery.Metadata
 	lost   chan struct{}
 	looks  []time.Time
+	asked  func() // called while the databases are asked, nil for nothing
 }
 
 func newWorld(writer string, readers ...string) *world {
@@ -74,6 +76,9 @@ func (w *world) Observe(context.Context, declaration, bool) (discovery.Observati
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.looks = append(w.looks, time.Now())
+	if w.asked != nil {
+		w.asked()
+	}
 	o := discovery.Observation{Cluster: "story", Provider: discovery.Aurora, Domain: "example.internal", At: time.Now(), Metadata: w.meta}
 	for _, n := range w.names {
 		o.Answers = append(o.Answers, w.answer(n))
@@ -110,6 +115,7 @@ type shelf struct {
 	files   gitsync.Files
 	log     []gitsync.Commit
 	down    error
+	refuses error // every push, and no read
 	latency time.Duration
 	reads   int
 	foreign gitsync.Files // lands at the first draw, as another writer's commit
@@ -153,8 +159,8 @@ func (s *shelf) Submit(_ context.Context, _ declaration, edit gitsync.Edit) gits
 	time.Sleep(s.latency)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down != nil {
-		return gitsync.Receipt{Err: s.down}
+	if err := cmp.Or(s.down, s.refuses); err != nil {
+		return gitsync.Receipt{Err: err}
 	}
 	changes, err := edit.Draw(s.base())
 	if err == nil && s.foreign != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,9 @@ type Pause struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 }
+
+// String is who paused it, and why.
+func (p Pause) String() string { return strings.TrimSpace(p.By + ": " + p.Reason) }
 
 // Resume lifts the holds by reverts that were made before it, from `poolwright resume`.
 type Resume struct {

@@ -14,13 +14,15 @@
 //  1. The [Record] of an override stands on each Service that was moved, and in the control ConfigMap, which survives the
 //     replacement of a Service. The newest one counts. A record that cannot be read counts as none, and is said. A ConfigMap
 //     of that name that is somebody else's (by label) says nothing, and is not written.
-//  2. The target is what is wanted. While the decision is held, a record newer than Git stands: its selectors are the target, so that
-//     a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after the decision:
-//     a person, or another process, knew more; and one of a higher epoch with the same writer, until Git has been read since; a failover to another writer goes beyond that epoch. What a person's `release` took back ([Recall]) stands against nothing: what is wanted counts,
-//     and while nothing may be decided everything of ours goes, whatever Git says. A pause stops every write.
-//  3. An override begins with a decided failover, or when Git names another writer than a Service which the tool has not brought to
-//     that commit: the patch was lost in a crash. Git must have been read since the tool last came. Nothing else begins one: outside of an override Git owns the Services, and what
-//     differs is only said.
+//  2. The target is what is wanted. While the decision is held, a record that is newer than Git, or has another writer, stands: its selectors
+//     are the target, so that a doubt, a restart, or a person's revert in Git does not undo what was decided. So does a record that came after
+//     the decision, whatever its epoch: a person, or another process, knew more, and the next decision knows of it; and one of a higher epoch
+//     with the same writer, until Git has been read since. Where the decision says otherwise than a record it goes beyond that record's epoch, so that no copy
+//     of it counts for more. What a person's `release` took back ([Recall]) stands against nothing: what is wanted counts,
+//     and while nothing may be decided everything of ours goes, whatever Git says. A pause stops every write, also one that no decision knows of yet.
+//  3. An override begins with a decided failover, unless a newer one was applied meanwhile, or when Git names another writer than a Service which
+//     the tool has not brought to that commit: the patch was lost in a crash. Git must have been read since the tool last came. Nothing else
+//     begins one: outside of an override Git owns the Services, and what differs is only said.
 //  4. A first move waits for a ready pod of the new writer, unless the old one has none either or a person ordered it. What has been
 //     moved before is put back in any case.
 //  5. Writer first, then the Reader. A Service that is missing or not ours is said, never written.

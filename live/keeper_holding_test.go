@@ -6,6 +6,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/poolwright/poolwright/render"
 )
 
 func TestAnswerToAWriteCountsUntilTheWatchHasIt(t *testing.T) {
@@ -191,6 +196,33 @@ func TestNextIsAskedWithTheNewestWant(t *testing.T) {
 		synctest.Wait()
 		if got := b.selects(Writer); got != "c99" {
 			t.Errorf("the Writer selects %s", got)
+		}
+	})
+}
+
+// TestAPauseIsHeardAtOnce: a person who pauses and edits must not be undone until the next decision, which may be long in coming.
+func TestAPauseIsHeardAtOnce(t *testing.T) {
+	inBed(t, func(t *testing.T, b *bed) {
+		var heard string
+		b.keeper.next = func(_ Sight, w Want, _ time.Time) Verdict {
+			heard = w.Paused
+			return Verdict{}
+		}
+		b.start()
+		b.keeper.Want(Want{Epoch: 7})
+		if synctest.Wait(); heard != "" {
+			t.Fatalf("it is paused %q", heard)
+		}
+		b.add("configmaps", &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: ControlName("pg"), Labels: map[string]string{render.LabelCluster: "pg"}},
+			Data:       map[string]string{KeyPause: `{"by":"anna","reason":"because"}`},
+		})
+		if synctest.Wait(); heard != "anna: because" {
+			t.Errorf("it is paused %q", heard)
+		}
+		b.keeper.Want(Want{Epoch: 7, Paused: "by spec.paused"})
+		if synctest.Wait(); heard != "by spec.paused" {
+			t.Errorf("it is paused %q", heard)
 		}
 	})
 }

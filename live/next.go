@@ -107,7 +107,7 @@ func (l *look) consider(r Record) {
 // aim says where the Services belong, and whether that is ahead of Git. A record that was taken back stands against nothing.
 func (l *look) aim(now time.Time) {
 	r, w := l.strongest, l.want
-	l.standing = r != nil || w.Begin || l.lags()
+	l.standing = r != nil || l.begins() || l.lags()
 	if r != nil && !l.takenBack && w.yieldsTo(*r) {
 		l.target = *r
 		return
@@ -119,13 +119,19 @@ func (l *look) aim(now time.Time) {
 	if r == nil {
 		return
 	}
-	if l.target.At = r.At; !l.takenBack && w.isOlderThan(*r) {
-		l.target.Epoch = r.Epoch + 1 // or whose Git is newer would take it for less than what it has, and the tool for what it has applied
+	overruled := r.Epoch > w.Epoch && !sameSelect(r.Select, l.target.Select)
+	if l.target.At = r.At; !l.takenBack && (w.isOlderThan(*r) || overruled) {
+		// Or whose Git is newer would take it for less than what it has, the tool for what it has applied, and a doubt before the last copy is
+		// gone the overruled one for what stands.
+		l.target.Epoch = r.Epoch + 1
 	}
 	if !l.takenBack && sameSelect(r.Select, l.target.Select) { // the words of the decision stay with it
 		l.target.From, l.target.To, l.target.Reason, l.target.By, l.target.Until = r.From, r.To, r.Reason, r.By, r.Until
 	}
 }
+
+// begins reports whether the decision moves the Services ahead of Git. One that was made before a newer one was applied, by somebody else, does not.
+func (l *look) begins() bool { return l.want.Begin && l.want.Epoch >= l.sight.SpentEpoch() }
 
 func sameSelect(a, b map[Role]map[string]string) bool { return maps.EqualFunc(a, b, maps.Equal) }
 
@@ -276,7 +282,7 @@ func (l *look) isDeclared() bool {
 	case l.target.Epoch:
 		return !another
 	}
-	return l.want.Declared > l.target.Epoch
+	return l.want.Declared > l.target.Epoch && !another
 }
 
 // phase names how far the hand-over is, before the writes of this verdict.

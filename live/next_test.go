@@ -207,6 +207,44 @@ func TestNext(t *testing.T) {
 				return want
 			}, phase: Overriding, hurdle: "ahead-of-git",
 		},
+		"19 C24 a doubt in the middle of a fail-back brings nobody back to whom it overruled": {
+			given: func(w *world) { w.overridden("b").perform(w.look("a"), 1) }, want: (*world).held,
+			phase: Overriding, writes: "override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"19 C24 a person with an older Git than ours has moved it meanwhile": {
+			given: func(w *world) {
+				w.commit(state(6, "a"))
+				w.sync()
+				w.movedAt(5, "b")
+			}, want: func(w *world) Want {
+				want := w.wish("a")
+				want.Known = nil
+				return want
+			}, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 what a failover has moved stays in doubt, also when Git turns out to be further": {
+			given: func(w *world) {
+				w.movedAt(2, "b")
+				w.commit(state(6, "a"))
+			}, want: (*world).held, phase: Overriding, hurdle: "ahead-of-git",
+		},
+		"19 C24 it is moved when the doubt is over": {
+			given: func(w *world) {
+				w.movedAt(2, "b")
+				w.commit(state(6, "a"))
+			}, want: func(w *world) Want { return w.wish("a") },
+			phase: Overriding, writes: "override writer, override reader, mirror", hurdle: "ahead-of-git",
+		},
+		"19 C24 a failover of the past, after a newer one was applied, begins nothing": {
+			given: func(w *world) {
+				w.commit(state(6, "a"))
+				w.sync()
+			}, want: func(w *world) Want {
+				want := w.wish("b")
+				want.Epoch, want.Declared = 5, 4
+				return want
+			}, phase: Idle,
+		},
 		"19 C24 a decision from an older Git came to the epoch that Git has": {
 			given: func(w *world) {
 				w.commit(state(2, "a"))

@@ -32,7 +32,8 @@ func (k *Keeper) pass(ctx context.Context) (again time.Duration, ok bool) {
 		return 0, false
 	}
 	now := k.config.Now()
-	v := k.next(o.sight(k.config.Names), *want, now)
+	sight := o.sight(k.config.Names)
+	v := k.next(sight, want.heeding(sight.Control.Pause), now)
 	writes := v.Writes
 	k.mind(writes, now)
 	holds := k.config.Holds()

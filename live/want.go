@@ -43,6 +43,14 @@ type Want struct {
 	Paused string
 }
 
+// heeding is w with a pause that a person has made since it was decided: it stops every patch from now on.
+func (w Want) heeding(p *Pause) Want {
+	if p != nil && w.Paused == "" {
+		w.Paused = p.String()
+	}
+	return w
+}
+
 // Target is what one role should select.
 type Target struct {
 	Role Role
@@ -59,20 +67,29 @@ func (w Want) target(r Role) (Target, bool) {
 	return w.Roles[i], true
 }
 
-// yieldsTo reports whether a record stands against what is wanted: nothing may be decided; or it came after the decision, also at the
-// decision's own epoch, for it may have been counted from an older Git; or the decision was, and has the same writer.
+// yieldsTo reports whether a record stands against what is wanted. One that came after the decision does, whatever its epoch, for it may
+// have been counted from an older Git, and its maker have known more: the next decision knows of it. Where nothing may be decided, doubt moves
+// nobody: one with another writer does. And one with the same writer does when the decision was counted from an older Git.
 func (w Want) yieldsTo(r Record) bool {
 	to, _ := w.target(Writer)
 	same := maps.Equal(r.Select[Writer], to.Select)
 	switch {
-	case len(w.Roles) == 0:
+	case len(w.Roles) == 0 || !slices.ContainsFunc(w.Known, func(k Record) bool { return sameRecord(k, r) }):
 		return true
 	case w.Hold:
-		return r.Epoch > w.Declared || r.Epoch == w.Declared && !same
-	case !slices.ContainsFunc(w.Known, func(k Record) bool { return sameRecord(k, r) }):
-		return r.Epoch >= w.Epoch
+		return r.Epoch > w.Declared || !same
 	}
 	return same && w.isOlderThan(r)
+}
+
+// Held is what is left of a want when nothing can be decided any more: what Git declared, and that a record stands against it.
+func (w Want) Held(known []Record, paused string) Want {
+	w.Hold, w.Begin, w.Known, w.Paused = true, false, known, paused
+	w.Roles = slices.Clone(w.Roles)
+	for i := range w.Roles {
+		w.Roles[i].Select = w.Roles[i].Declared
+	}
+	return w
 }
 
 // isOlderThan reports whether a record was counted from a newer Git than what is wanted.

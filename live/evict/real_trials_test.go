@@ -192,7 +192,7 @@ func (b *bench) expectStandby(t *testing.T, want string) {
 }
 
 // TestRealPgBouncersWhenTheProcessIsKilledAtEachCommand goes through the commands of one pod with two databases: the entry, up
-// to 2 DISABLE, 2 KILL and 2 RESUME, 2 RECONNECT, 2 ENABLE, the entry. Their order is the business of TestKilledAtEachCommand.
+// to 2 DISABLE, 2 KILL and 2 RESUME, 2 RECONNECT, 2 ENABLE, the entry. Their order is the business of TestF06KilledAtEachCommand.
 func TestRealPgBouncersWhenTheProcessIsKilledAtEachCommand(t *testing.T) {
 	t.Parallel()
 	const commands, benches = 10, 5

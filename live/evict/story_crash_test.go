@@ -35,9 +35,9 @@ func atEachCommand(t *testing.T, fates []fate, story func(t *testing.T, w *world
 	}
 }
 
-// TestKilledAtEachCommand is the whole promise: a process is killed when a command has been done, or told to end; another
+// TestF06KilledAtEachCommand is the whole promise: a process is killed when a command has been done, or told to end; another
 // comes seconds later, and blocks nobody beyond its first pass. To be killed before a command is to be killed after the one before.
-func TestKilledAtEachCommand(t *testing.T) {
+func TestF06KilledAtEachCommand(t *testing.T) {
 	t.Parallel()
 	atEachCommand(t, []fate{killedAfter, ended}, func(t *testing.T, w *world, first *process, doom func()) {
 		doom()

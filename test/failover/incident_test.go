@@ -32,10 +32,10 @@ func incident(way Way, version string) Cell {
 	return c
 }
 
-// TestIncidentA01A08A09ReadonlyHealth: for 55 minutes a pool kept its connections to the demoted node; SELECT 1 was answered all the time, and every
+// TestIncidentA01A08A09S01ReadonlyHealth: for 55 minutes a pool kept its connections to the demoted node; SELECT 1 was answered all the time, and every
 // write was told 25006. Here everybody is cut and comes back on the new writer; and when the Service itself leads to
 // a node that cannot write, that is said, whatever SELECT 1 says.
-func TestIncidentA01A08A09ReadonlyHealth(t *testing.T) {
+func TestIncidentA01A08A09S01ReadonlyHealth(t *testing.T) {
 	r := newTrial(t, readonlyHealth, incident(Console, "1.24"))
 	round, _ := r.round(1)
 	if round.Stuck > 0 {
