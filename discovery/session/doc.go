@@ -9,9 +9,9 @@
 //     When that attempt ends the old one is closed, also when it failed: the next question then tells why.
 //  5. Credentials are fetched for each new connection. No password is in any error.
 //  6. A Watch is a second, idle connection with a blocked read. Its loss is known when the kernel knows it, in milliseconds;
-//     a silent peer, on a machine that is frozen or cut off, after a second: four times a second it is asked for a sign of life, and for
+//     a silent peer, on a machine that is frozen or cut off, after half a second: four times a second it is asked for a sign of life, and for
 //     nothing else. Only the end of a connection that stood is a loss: not being let in is none, nor is its renewal after a minute, nor
 //     idle_session_timeout. It connects again by itself, with pauses from 250 ms to 10 s as long as no connection holds for 10 s.
 //  7. Who is silent is asked with a patience of 250 ms for the next 5 s, or until it answers, and a question that is under way ends at once: a
-//     round waits for all answers, and a second of silence is known already. After that it is waited for like others: it may be only slow.
+//     round waits for all answers, and its silence is known already. After that it is waited for like others: it may be only slow.
 package session

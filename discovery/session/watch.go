@@ -113,10 +113,10 @@ func (w *Watch) read(ctx context.Context, at Address) (loss bool) {
 }
 
 // How often a quiet peer is asked for a sign of life, and how long it may take. A machine that is frozen, or
-// whose network is gone, ends no connection.
+// whose network is gone, ends no connection. A loss that was none costs a window of faster looks.
 const (
 	beatEvery  = 250 * time.Millisecond
-	beatWithin = time.Second
+	beatWithin = 500 * time.Millisecond
 )
 
 // listen reads for a while; when nothing came, the peer has to answer. It asks no question, only whether it is in step
