@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -103,7 +104,7 @@ func TestARemoteThatRefusesEveryPushIsRead(t *testing.T) {
 		tellLiveStory(t, w, s, k)
 		after(time.Minute)
 		s.mu.Lock()
-		s.refuses = errors.New("protected branch")
+		s.refuses = fmt.Errorf("%w: protected branch", gitsync.ErrRefused)
 		s.mu.Unlock()
 		w.change(func() { w.writer = "b" })
 		k.change(func(s *liveStage) { s.sight.Control.Override = moved(2, "b") })
@@ -126,7 +127,7 @@ func TestWhereNothingCanBeDecidedWhatStandsStands(t *testing.T) {
 		st := tellLiveStory(t, w, s, k)
 		after(time.Minute)
 		s.mu.Lock()
-		s.refuses = errors.New("protected branch")
+		s.refuses = fmt.Errorf("%w: protected branch", gitsync.ErrRefused)
 		s.mu.Unlock()
 		w.change(func() { w.writer = "b" })
 		after(10 * time.Second)

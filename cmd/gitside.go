@@ -27,7 +27,8 @@ type gitSide struct {
 	base     *gitsync.Base // as last read or written; nil when not known
 	baseAt   time.Time
 	reach    reach         // the evidence's before base was read or written
-	unsure   bool          // a push of ours may have landed, or land, that base does not show
+	failed   bool          // the last push, and nothing was read since
+	unsure   bool          // it may have landed all the same
 	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
 	pushes   int           // finished so far
 	pushing  bool
@@ -75,7 +76,7 @@ func (g *gitSide) seen(now reach) { g.reach.override = min(g.reach.override, now
 
 // readSince is the epoch of the override that Git was last read after, 0 where that proves nothing.
 func (g *gitSide) readSince() uint64 {
-	if g.unsure {
+	if g.pushing || g.unsure {
 		return 0
 	}
 	return g.reach.override
@@ -104,7 +105,7 @@ func (r *Reconciler) publish(ctx context.Context, d declaration, p plan.Plan) {
 	if !r.mayPublish() {
 		return
 	}
-	r.git.pushing, r.git.unsure = true, true
+	r.git.pushing = true
 	reach := r.latest.reach()
 	go func() {
 		r.git.done <- r.push(context.WithoutCancel(ctx), d, p.Class == plan.FailoverChange, reach)
@@ -156,8 +157,9 @@ func (r *Reconciler) finished(d gitDone) bool {
 	g := &r.git
 	overtaken := !d.isPush && d.pushes != g.pushes
 	if d.isPush {
-		g.pushing = false
+		g.pushing, g.failed = false, d.err != nil
 		g.pushes++
+		g.unsure = d.err != nil && (g.unsure || mayHaveLanded(d.err))
 	} else {
 		g.reading = false
 	}
@@ -169,8 +171,8 @@ func (r *Reconciler) finished(d gitDone) bool {
 		return false
 	}
 	g.retry.Reset()
-	if d.isPush || !g.pushing { // a read may have begun before the push that is under way
-		g.unsure = false
+	if !d.isPush && !g.pushing { // a read may have begun before the push that is under way
+		g.failed, g.unsure = false, false
 	}
 	moved := g.reach != d.reach
 	g.baseAt, g.reach = r.Now(), d.reach
@@ -180,6 +182,16 @@ func (r *Reconciler) finished(d gitDone) bool {
 	}
 	if g.base = d.base; landed {
 		r.landed(d)
+	}
+	return true
+}
+
+// mayHaveLanded reports whether an error of a push leaves open what has become of it: the remote has not said no.
+func mayHaveLanded(err error) bool {
+	for _, said := range []error{gitsync.ErrRefused, gitsync.ErrAuth, gitsync.ErrNotFound, gitsync.ErrMoved, gitsync.ErrUnsupported, gitsync.ErrPath} {
+		if errors.Is(err, said) {
+			return false
+		}
 	}
 	return true
 }

@@ -181,7 +181,7 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 		}
 	}
 	// Also after an error, for a person may have mended the tree.
-	if r.Now().Sub(r.git.baseAt) >= readEvery || r.isBehind(r.latest.reach()) {
+	if r.isDue() {
 		r.read(ctx, d)
 	}
 	return err
@@ -193,10 +193,15 @@ func (r *Reconciler) isBehind(now reach) bool {
 	return now.applied != r.git.reach.applied || now.override > max(r.git.readSince(), r.saw.Declared.State.Epoch)
 }
 
-// readsFirst reports whether Git is to be read before the next push: an override stands, and it is not known whether a push of ours for it has landed. A
-// remote that refuses every push would else never be read again, and what people commit there not seen.
+// readsFirst reports whether Git is to be read before a push is tried again: it may have landed, or somebody else's. A remote that refuses every push
+// would else never be read again, and what people commit there not be seen.
 func (r *Reconciler) readsFirst() bool {
-	return r.git.unsure && !r.git.pushing && r.isBehind(r.latest.reach())
+	return r.git.failed && !r.git.pushing && r.isDue()
+}
+
+// isDue reports whether Git is to be read: it was not for a while, or may have gone on.
+func (r *Reconciler) isDue() bool {
+	return r.Now().Sub(r.git.baseAt) >= readEvery || r.isBehind(r.latest.reach())
 }
 
 // propose advances the memory and draws what differs. Nothing is drawn while

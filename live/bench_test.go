@@ -44,7 +44,8 @@ func BenchmarkWantToPatch(b *testing.B) {
 		n := len(took)
 		to := string("ab"[(n+1)%2])
 		selected := map[string]string{render.LabelCluster: "pg", render.LabelInstance: to}
-		w := Want{Epoch: uint64(8 + n), From: "x", To: to, By: "bench", Begin: true, Roles: []Target{{Writer, selected, nil}, {Reader, selected, nil}}}
+		sight, _ := bed.keeper.Sight()
+		w := Want{Epoch: uint64(8 + n), Known: sight.Records(), From: "x", To: to, By: "bench", Begin: true, Roles: []Target{{Writer, selected, nil}, {Reader, selected, nil}}}
 		begun := time.Now()
 		bed.keeper.Want(w)
 		took = append(took, (<-sent).Sub(begun))

@@ -322,7 +322,7 @@ func (l *look) mirror(done bool) {
 		// it is not written
 	case done && m != nil:
 		l.verdict.Writes = append(l.verdict.Writes, Write{Kind: Forget, Name: ControlName(l.sight.Names.Cluster)})
-	case !done && (m == nil || !sameRecord(*m, l.target)):
+	case !done && l.verdict.Phase != Applied && (m == nil || !sameRecord(*m, l.target)):
 		record := l.target
 		l.verdict.Writes = append(l.verdict.Writes, Write{Kind: Mirror, Name: ControlName(l.sight.Names.Cluster), Record: &record})
 	}
