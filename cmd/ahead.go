@@ -113,7 +113,7 @@ func (r *Reconciler) lead(d declaration, declared plan.State, head string, decid
 // leadOn tells the live side, where nothing can be decided, that what stands is to stand: with its last want it would go on with a decision of
 // the past, and hear of no pause.
 func (r *Reconciler) leadOn() {
-	if s, ok := r.Live.Sight(); ok && r.latest.Cluster.Metadata.Name != "" {
+	if s, ok := r.Live.Sight(); ok && r.latest.Metadata.Name != "" {
 		r.want = r.want.Held(s.Records(), pausedText(r.latest.declaration, r.heard(evidence{})))
 		r.Live.Want(r.want)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -70,9 +71,20 @@ func (r *trial) round(number int) (Round, []Client) {
 func (r *trial) settle() {
 	r.t.Helper()
 	writer := r.pg.Primary().Name
+	r.forget()
 	r.pg.Exec(writer, "TRUNCATE written") // or a server that comes back copies what all rounds wrote
 	since := time.Now()
 	r.await(r.t, "all applications on "+writer, func() bool { return r.rests(writer) && r.crowd.done(writer, since) == r.cell.Clients })
+}
+
+// forget takes from the kernel what it remembers of connections that were reset. For 10 s it sends a new one with the same port to where the
+// old one led, whatever the Service says by now: to a pod that was the writer's a round ago, and no failover is that long after the last.
+func (r *trial) forget() {
+	r.t.Helper()
+	said, err := exec.Command("conntrack", "-D", "-p", "tcp", "--state", "CLOSE").CombinedOutput()
+	if !strings.Contains(string(said), "flow entries have been deleted") {
+		r.t.Fatalf("conntrack: %v: %s", err, said)
+	}
 }
 
 // back is when each application was back on the new writer; zero: it is stuck.
