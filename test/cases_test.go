@@ -147,7 +147,7 @@ func named(t *testing.T, root string) map[string]bool {
 		}
 	}
 	// A number without a letter is that of a failure mode (modes_test.go).
-	function, subtest := regexp.MustCompile(`^Test(?:Core|Flux|Argo)?((?:[A-Z]?\d\d)+)[A-Z]`), regexp.MustCompile(`^((?:[A-Z]?\d\d )+)\S`)
+	function, subtest := regexp.MustCompile(`^Test(?:Core|Flux|Argo|Incident)?((?:[A-Z]?\d\d)+)[A-Z]`), regexp.MustCompile(`^((?:[A-Z]?\d\d )+)\S`)
 	script := regexp.MustCompile(`^([A-Z]\d\d)-.*\.txtar$`)
 	check(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
