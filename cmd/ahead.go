@@ -105,17 +105,22 @@ func readyMembers(s live.Sight) map[string]int {
 
 // lead tells the live side where the Services belong by this decision.
 func (r *Reconciler) lead(d declaration, declared plan.State, head string, decided plan.Plan) {
-	r.want = wantOf(d, declared, head, decided, r.latest.evidence)
-	r.want.Applied, r.want.Read = r.git.reach.applied, r.git.readSince()
-	r.Live.Want(r.want)
+	w := wantOf(d, declared, head, decided, r.latest.evidence)
+	w.Applied, w.Read = r.git.reach.applied, r.git.readSince()
+	r.hand(w)
+}
+
+// hand gives the live side its want, and keeps it for leadOn.
+func (r *Reconciler) hand(w live.Want) {
+	r.want = w
+	r.Live.Want(w)
 }
 
 // leadOn tells the live side, where nothing can be decided, that what stands is to stand: with its last want it would go on with a decision of
 // the past, and hear of no pause.
 func (r *Reconciler) leadOn() {
 	if s, ok := r.Live.Sight(); ok && r.latest.Metadata.Name != "" {
-		r.want = r.want.Held(s.Records(), pausedText(r.latest.declaration, r.heard(evidence{})))
-		r.Live.Want(r.want)
+		r.hand(r.want.Held(s.Records(), pausedText(r.latest.declaration, r.heard(evidence{}))))
 	}
 }
 
@@ -181,15 +186,14 @@ func (r *Reconciler) leadWithoutGit(d declaration) {
 	e := r.latest.evidence
 	declared, err := render.ReadLive(d.Metadata.Name, s.Topology)
 	if err != nil { // there is none, or it is broken: what stands, stands
-		r.want = live.Want{Hold: true, Known: e.Known, Paused: pausedText(d, e)}
-		r.Live.Want(r.want)
+		r.hand(live.Want{Hold: true, Known: e.Known, Paused: pausedText(d, e)})
 		return
 	}
 	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: declared, LastEpoch: e.Spent}, Ready: e.Ready, Order: e.Order, Window: e.Window}
 	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
-	r.want = wantOf(d, declared, "", decided, e)
-	r.want.Declared = 0
-	r.Live.Want(r.want)
+	w := wantOf(d, declared, "", decided, e)
+	w.Declared = 0
+	r.hand(w)
 }
 
 // liveSide is Kubernetes as one cluster needs it. Its Keeper is made anew when

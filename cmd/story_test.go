@@ -179,6 +179,13 @@ func (s *shelf) Submit(_ context.Context, _ declaration, edit gitsync.Edit) gits
 	return r
 }
 
+// refuse refuses every push from now on.
+func (s *shelf) refuse(why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuses = why
+}
+
 // commit adds one commit; its hash is its number.
 func (s *shelf) commit(c gitsync.Change) string {
 	s.files = applied(s.files, c)

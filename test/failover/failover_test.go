@@ -4,7 +4,6 @@ package failover
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -62,9 +61,7 @@ func measure(t *testing.T, number int, c Cell, files Files) {
 			t.FailNow() // a round in which the benchmark itself failed is none
 		}
 		check(t, files.Append(round, clients))
-		if !round.Rested {
-			t.Errorf("round %d did not come to rest: %v", i, now(r.watch, func() any { return maps.Clone(r.facts) }))
-		}
+		r.wantRest(round)
 		t.Logf("round %d, %s to %s: first back %s, all %s, %d of %d stuck, %d errors (%d after the answer) and %d refused logins, at most %d (%d) and %d each, reads' gap %s (%s), %d restarts, %d replaced, %d hung, %d refusing", i, round.From, round.To,
 			said(round.First), said(round.All), round.Stuck, round.Clients, round.Errors, round.Late, round.Refused, round.MostErrors, round.MostLate, round.MostRefused, short(round.ReadsGap), round.ReadsTold, round.Restarts, round.Replaced, round.Hung, round.Refusing)
 		if t.Failed() {

@@ -38,6 +38,7 @@ func incident(way Way, version string) Cell {
 func TestIncidentA01A08A09S01ReadonlyHealth(t *testing.T) {
 	r := newTrial(t, readonlyHealth, incident(Console, "1.24"))
 	round, _ := r.round(1)
+	r.wantRest(round)
 	if round.Stuck > 0 {
 		t.Errorf("%d of %d applications are not back", round.Stuck, round.Clients)
 	}
@@ -64,6 +65,7 @@ func TestIncidentA01A08A09S01ReadonlyHealth(t *testing.T) {
 func TestIncidentA01ReadonlyHealthWithoutTheEviction(t *testing.T) {
 	r := newTrial(t, readonlyHealthAlone, incident(ServiceOnly, "1.24"))
 	round, clients := r.round(1)
+	r.wantRest(round)
 	if round.Stuck != round.Clients {
 		t.Errorf("%d of %d applications are not back: who cut the others?", round.Stuck, round.Clients)
 	}
@@ -97,6 +99,7 @@ func TestIncidentA01PatchWhileNoPoolwrightRuns(t *testing.T) {
 func TestIncidentA06DNSCache(t *testing.T) {
 	r := newTrial(t, dnsCache, incident(Console, "1.18"))
 	round, _ := r.round(1)
+	r.wantRest(round)
 	if round.Stuck > 0 {
 		t.Errorf("%d of %d applications are not back", round.Stuck, round.Clients)
 	}

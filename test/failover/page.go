@@ -37,10 +37,10 @@ was known to be a standby; detection from the moment in which the old one was ta
 connection. It writes, waits for the answer, and pauses: 5 ms with 20 of them, 100 ms with 200, which share two cores with everything else. It gives up no
 statement and no connection by itself. An error is one of a statement, on a connection that was there; those "after the answer" came when there was a
 writer again, the others while there was none. The poolers' auth_file has SCRAM secrets, but for "plain passwords".
-Before each round the kernel is made to forget connections that were reset in the one before: for 10 s it would send a new one with the same port to where the
-old one led. A refused login is an attempt to connect again that came to nothing. Both are counted until rest, when everything is
+ A refused login is an attempt to connect again that came to nothing. Both are counted until rest, when everything is
 applied and handed back, and every application has written once more. PgBouncers: pods whose place others have taken, that ended by themselves, that gave no answer at rest, that gave one and served nobody. poolwright's defaults are changed in two: its failover window is 5 s, so
-that a round need not wait for it, and the proof's interval 1 s. test/failover says how it is measured, and the raw data is in [failover/](failover/).
+that a round need not wait for it, and the proof's interval 1 s. Before each round the kernel is made to forget connections that were reset in the one before (rounds of commits before
+504d1ec were without that): for 10 s it would send a new one with the same port to where the old one led. test/failover says how it is measured, and the raw data is in [failover/](failover/).
 
 `
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -65,6 +66,14 @@ func (r *trial) round(number int) (Round, []Client) {
 	all.Replaced = len(pods)
 	all.Hung, all.Refusing = r.ask()
 	return all, clients
+}
+
+// wantRest fails a test whose round did not come to rest.
+func (r *trial) wantRest(round Round) {
+	r.t.Helper()
+	if !round.Rested {
+		r.t.Errorf("round %d did not come to rest behind %s: %v", round.Round, round.To, now(r.watch, func() any { return maps.Clone(r.facts) }))
+	}
 }
 
 // settle waits until everybody has written a moment ago.
