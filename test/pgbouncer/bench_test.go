@@ -42,7 +42,7 @@ func login(b *testing.B, p *Process) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }()
 	if _, err := conn.Exec(ctx, "SELECT 1").ReadAll(); err != nil {
 		b.Fatal(err)
 	}
