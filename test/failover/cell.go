@@ -18,8 +18,7 @@ type Cell struct {
 	Style     Style
 	Provoked  Provocation
 	Instances int // 2 or 3
-	// Plain is true when the poolers' auth_file has the password itself, and not a SCRAM secret.
-	Plain bool
+	Secret    Secret
 }
 
 // Way is who gets the applications to the new writer.
@@ -66,6 +65,16 @@ const (
 	Flap    Provocation = "flap"    // there, back and there again, without a pause
 )
 
+// Secret is what the poolers' auth_file has, and what a login costs by that.
+type Secret string
+
+// The secrets.
+const (
+	Kept  Secret = ""      // what PostgreSQL keeps: SCRAM with 4096 iterations, which each login costs the application
+	Plain Secret = "plain" // the password itself: the iterations are PgBouncer's, too, on its one thread
+	Light Secret = "light" // SCRAM with one iteration, as if every application had a processor of its own
+)
+
 // evicts reports whether poolwright is to cut the clients of the demoted instance.
 func (c Cell) evicts() bool { return c.Way == Console || c.Way == DeletePods }
 
@@ -95,18 +104,22 @@ func (c Cell) Pace() time.Duration {
 // Name is the cell in one word, that of its files.
 func (c Cell) Name() string {
 	name := fmt.Sprintf("%s-%s-%s-%d-%s-%s-%s-%d", c.Way, c.Version, c.Driver, c.Clients, c.Pooling, c.Style, c.Provoked, c.Instances)
-	if c.Plain {
-		name += "-plain"
+	if c.Secret != Kept {
+		name += "-" + string(c.Secret)
 	}
 	return name
 }
 
 // Use is how the applications use their connections, in words.
 func (c Cell) Use() string {
-	if c.Plain {
-		return c.Pooling + ", " + string(c.Style) + ", plain passwords"
+	use := c.Pooling + ", " + string(c.Style)
+	switch c.Secret {
+	case Plain:
+		use += ", plain passwords"
+	case Light:
+		use += ", light logins"
 	}
-	return c.Pooling + ", " + string(c.Style)
+	return use
 }
 
 // base is what each cell differs from in little.
@@ -131,6 +144,7 @@ func Cells() (all []Cell) {
 				add(func(c *Cell) { c.Version, c.Driver, c.Clients = version, driver, n })
 			}
 		}
+		add(func(c *Cell) { c.Version, c.Driver, c.Clients, c.Secret = version, Libpq, 200, Light })
 		add(func(c *Cell) { c.Version, c.Pooling = version, "session" })
 		add(func(c *Cell) { c.Version, c.Style = version, Churn })
 		add(func(c *Cell) { c.Version, c.Style = version, Idle })
@@ -141,7 +155,7 @@ func Cells() (all []Cell) {
 	for _, p := range []Provocation{Early, Double, Flap} {
 		add(func(c *Cell) { c.Provoked = p })
 	}
-	add(func(c *Cell) { c.Clients, c.Plain = 200, true })
+	add(func(c *Cell) { c.Clients, c.Secret = 200, Plain })
 	add(func(c *Cell) { c.Instances = 2 })
 	add(func(c *Cell) { c.Instances, c.Provoked = 2, Planned })
 	for _, p := range []Provocation{Crash, Planned, Early} {

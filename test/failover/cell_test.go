@@ -21,7 +21,7 @@ func TestEveryDimensionIsInTheMatrix(t *testing.T) {
 	all := strings.Join(names(), "\n") + "\n"
 	for _, word := range []string{
 		"console-", "delete-pods-", "service-only-", "peer-", "-1.18-", "-1.24-", "-1.26-", "-pgx-20-", "-pgx-200-", "-libpq-20-", "-libpq-200-", "-node-20-", "-node-200-",
-		"-transaction-", "-session-", "-steady-", "-churn-", "-idle-", "-crash-", "-freeze-", "-planned-", "-early-", "-double-", "-flap-", "-2\n", "-3\n", "-3-plain\n",
+		"-transaction-", "-session-", "-steady-", "-churn-", "-idle-", "-crash-", "-freeze-", "-planned-", "-early-", "-double-", "-flap-", "-2\n", "-3\n", "-3-plain\n", "-3-light\n",
 	} {
 		if !strings.Contains(all, word) {
 			t.Errorf("no cell has %q", word)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // Figure is one thing that was measured often, in milliseconds. What has not come is infinite.
@@ -85,6 +87,25 @@ func (s Summary) most(of func(Round) int) (n int) {
 		n = max(n, of(r))
 	}
 	return n
+}
+
+// endings are the errors with which PostgreSQL or PgBouncer ends a connection, or libpq and pgx find that it has ended.
+var endings = [...]string{"08P01", "57P01", "57P02", "57P03", "connection"}
+
+// outlived is the most errors of one application in a round with which its connection did not end.
+func (s Summary) outlived() (most int) {
+	for _, c := range s.Clients {
+		n := c.Errors
+		for part := range strings.FieldsSeq(c.Codes) {
+			code, count, _ := strings.Cut(part, "×")
+			if slices.Contains(endings[:], code) {
+				k, _ := strconv.Atoi(count) // as Errors writes it
+				n -= k
+			}
+		}
+		most = max(most, n)
+	}
+	return most
 }
 
 // all is when the last application was back, for each round.

@@ -41,8 +41,11 @@ type trial struct {
 // secret that PostgreSQL keeps 0.2 ms. PgBouncer shows PostgreSQL what a client has shown it.
 func (r *trial) userlist() string {
 	shown := r.pg.Secret()
-	if r.cell.Plain {
+	switch r.cell.Secret {
+	case Plain:
 		shown = pgcluster.Password
+	case Light:
+		shown = r.pg.Lighten()
 	}
 	return fmt.Sprintf("%q %q\n", pgcluster.User, shown)
 }

@@ -181,13 +181,6 @@ func (n *Node) rebuild(primary *Node) error {
 	return n.waitCaughtUp()
 }
 
-// Secret is what the servers keep of [Password]: a SCRAM secret.
-func (c *Cluster) Secret() (secret string) {
-	c.t.Helper()
-	c.check(c.Primary().queryRow(context.Background(), "SELECT rolpassword FROM pg_authid WHERE rolname = "+quote(User), &secret))
-	return secret
-}
-
 // Exec runs statements as superuser in database postgres.
 func (c *Cluster) Exec(name, sql string) {
 	c.t.Helper()

@@ -224,3 +224,25 @@ func TestAFrozenServerEndsWithItsTest(t *testing.T) {
 		t.Error("it runs after the end of its test")
 	}
 }
+
+func TestALightSecretIsOfTheSamePassword(t *testing.T) {
+	c := Start(t, Options{})
+	light := c.Lighten()
+	if have := c.Secret(); have != light || !strings.HasPrefix(light, "SCRAM-SHA-256$1:") {
+		t.Fatalf("PostgreSQL keeps %q after %q", have, light)
+	}
+	for password, good := range map[string]bool{Password: true, "wrong": false} {
+		config, err := pgx.ParseConfig(c.Node("a").DSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Password = password
+		conn, err := pgx.ConnectConfig(t.Context(), config)
+		if (err == nil) != good {
+			t.Errorf("logging in with %q: %v", password, err)
+		}
+		if err == nil {
+			_ = conn.Close(t.Context())
+		}
+	}
+}
