@@ -171,7 +171,7 @@ func Cells() (all []Cell) {
 // whether a PgBouncer survives.
 func Trial(version string) Cell {
 	c := base
-	c.Version, c.Style, c.Provoked, c.Clients = version, Churn, Early, 30
+	c.Version, c.Style, c.Provoked, c.Clients = version, Churn, Early, 12
 	return c
 }
 
