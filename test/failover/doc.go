@@ -7,7 +7,8 @@
 //     that write through the Writer Service's cluster IP, again and again.
 //  2. A round begins when all is at rest and every application has just written: all of the failover before is applied and handed back,
 //     and poolwright looks no more often than at other times, for which failover.window is 5 s. Then the writer is taken away in the
-//     cell's way, and another server is promoted.
+//     cell's way, and another server is promoted. A trial, whose times do not count, begins its next round when the eviction is over, and runs
+//     beside the others.
 //  3. Zero on every clock of the round is the last moment in which the new writer was known to be a standby. It is asked every
 //     millisecond, so that "new writer answers" is early by that at most. All times are taken on the one clock of the machine.
 //  4. detected and decided are the times of poolwright's log lines; patched and endpoints are when the events of the bench's own watches

@@ -147,6 +147,9 @@ func (r *trial) allReady() string {
 
 // rests reports whether nothing is under way.
 func (r *trial) rests(writer string) bool {
+	if r.cell.IsTrial() { // what counts has been by then; what is handed back later is in the next round's way, as in life
+		return r.is(behind, writer) && r.isEvicted(writer)
+	}
 	return r.isApplied(writer) && (!r.cell.evicts() || r.isEvicted(writer)) && !r.isFast()
 }
 
