@@ -128,8 +128,8 @@ var base = Cell{Way: Console, Version: "1.24", Driver: Pgx, Clients: 20, Pooling
 // versions of PgBouncer, oldest first.
 var versions = [...]string{"1.18", "1.24", "1.26"}
 
-// Cells are the whole matrix, each once: every driver with every version and count; then one dimension at a time, with the newest of the
-// versions that evict in another way; then the other ways.
+// Cells are the whole matrix, each once: every driver with every version and count; then one dimension at a time, with a
+// version of either way to cut a client where that may matter; then the other ways.
 func Cells() (all []Cell) {
 	add := func(change func(*Cell)) {
 		c := base

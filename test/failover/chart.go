@@ -21,10 +21,11 @@ const (
 )
 
 // Chart draws when the last application was back: each round a dot, the p50 a tick, the p99 in words. A round
-// with an application that never came back is a cross at the right.
+// with an application that never came back is a cross at the right. Trials are left out.
 func Chart(all []Summary) string {
+	cells, _ := apart(all)
 	var b strings.Builder
-	height := chartTop + chartRow*len(all) + 30
+	height := chartTop + chartRow*len(cells) + 30
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="11">`+"\n", chartLeft+chartWidth+60, height)
 	b.WriteString(`<rect width="100%" height="100%" fill="#fff"/>` + "\n")
 	fmt.Fprintf(&b, `<text x="10" y="18" font-size="14">From the new writer's first answer until the last application has written on it</text>`+"\n")
@@ -32,7 +33,7 @@ func Chart(all []Summary) string {
 		fmt.Fprintf(&b, `<line x1="%[1]d" y1="%[2]d" x2="%[1]d" y2="%[3]d" stroke="#ddd"/>`+"\n", along(ms), chartTop-8, height-26)
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle" fill="#666">%s</text>`+"\n", along(ms), height-10, short(ms))
 	}
-	for i, s := range all {
+	for i, s := range cells {
 		bar(&b, chartTop+chartRow*i, s)
 	}
 	b.WriteString("</svg>\n")

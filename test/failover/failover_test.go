@@ -15,7 +15,7 @@ import (
 // results is where raw data and page are kept.
 const results = "../../docs/performance"
 
-// TestFailover measures the cells that match CELL, all when it is empty, ROUNDS times each: 20, and 300 for a trial. What is in the
+// TestFailover measures the cells that match CELL, all when it is empty, ROUNDS times each: 20, and [TrialRounds] for a trial. What is in the
 // cell's files already counts.
 func TestFailover(t *testing.T) {
 	cells, err := Select(os.Getenv("CELL"))

@@ -7,20 +7,15 @@ import (
 
 // Page draws the page. about is the machine, in a line.
 func Page(all []Summary, about string) string {
+	cells, tried := apart(all)
 	var b strings.Builder
 	b.WriteString(pageHead)
 	if about != "" {
 		fmt.Fprintf(&b, "Measured on %s.\n\n", about)
 	}
 	b.WriteString("![When the last application was back](failover.svg)\n\n")
-	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | after the answer | outlived, most each | refused logins, most each | most of both | reads: longest gap | PgBouncers replaced, crashed, hung, refusing |", all, resultRow)
-	section(&b, "The way there", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | detected after the break | decided | Service patched | endpoints | eviction over | committed | applied | handed back |", all, timelineRow)
-	var tried []Summary
-	for _, s := range all {
-		if s.Cell.IsTrial() {
-			tried = append(tried, s)
-		}
-	}
+	section(&b, "Until every application is back", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | first back | each back | all back | stuck | errors, most each | after the answer | outlived, most each | refused logins, most each | most of both | reads: longest gap | PgBouncers replaced, crashed, hung, refusing |", cells, resultRow)
+	section(&b, "The way there", "| way | PgBouncer | applications | pooling, style | provoked | instances | n | detected after the break | decided | Service patched | endpoints | eviction over | committed | applied | handed back |", cells, timelineRow)
 	section(&b, "Failovers while applications log in all the time", "| way | PgBouncer | applications | pooling, style | provoked | instances | failovers | PgBouncers crashed | hung | refusing | replaced | stuck applications |", tried, trialRow)
 	b.WriteString(pageFoot)
 	return b.String()
@@ -38,7 +33,7 @@ connection. It writes, waits for the answer, and pauses: 5 ms with 20 of them, 1
 statement and no connection by itself. An error is one of a statement, on a connection that was there; those "after the answer" came when there was a
 writer again, the others while there was none. With most errors the connection ends, so that it has one and the application a new connection; "outlived" are
 those with which it stayed: 25006 of a server that is no writer. The poolers' auth_file has the SCRAM secrets that PostgreSQL keeps, but for "plain passwords";
-with those of "light logins" a login costs an application next to nothing: libpq needs some 8 ms of processor for an ordinary one, 200 of them as much as two cores have in 0.8 s.
+with those of "light logins" of one iteration a login costs an application next to nothing.
 A refused login is an attempt to connect again that came to nothing. Both are counted until rest, when everything is
 applied and handed back, and every application has written once more. PgBouncers: pods whose place others have taken, that ended by themselves, that gave no answer at rest, that gave one and served nobody. poolwright's defaults are changed in two: its failover window is 5 s, so
 that a round need not wait for it, and the proof's interval 1 s. Before each round the kernel is made to forget connections that were reset in the one before (rounds of commits before

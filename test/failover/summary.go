@@ -73,6 +73,18 @@ func Summaries(dir string) (all []Summary, err error) {
 	return all, nil
 }
 
+// apart are the cells, whose times count, and the trials: they run beside each other, and wait for no hand-back.
+func apart(all []Summary) (cells, trials []Summary) {
+	for _, s := range all {
+		if s.Cell.IsTrial() {
+			trials = append(trials, s)
+		} else {
+			cells = append(cells, s)
+		}
+	}
+	return cells, trials
+}
+
 // sum adds a number of all rounds.
 func (s Summary) sum(of func(Round) int) (n int) {
 	for _, r := range s.Rounds {

@@ -60,20 +60,12 @@ func TestConnections(t *testing.T) {
 	if node != c.Primary() || len(c.Nodes()) != 1 {
 		t.Fatal("want one node, the primary")
 	}
-	connect := func(dsn, password string) (*pgx.Conn, error) {
-		config, err := pgx.ParseConfig(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		config.Password = password
-		return pgx.ConnectConfig(t.Context(), config)
-	}
-	if _, err := connect(node.DSN(), "wrong"); err == nil {
+	if _, err := connect(t, node.DSN(), "wrong"); err == nil {
 		t.Error("a wrong password was accepted")
 	}
 	verified := strings.Replace(node.DSN(), "sslmode=disable", "sslmode=verify-full&sslrootcert="+c.CAFile, 1)
 	for dsn, wantTLS := range map[string]bool{node.DSN(): false, verified: true} {
-		conn, err := connect(dsn, Password)
+		conn, err := connect(t, dsn, Password)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,6 +81,16 @@ func TestConnections(t *testing.T) {
 		}
 		_ = conn.Close(context.Background())
 	}
+}
+
+func connect(t *testing.T, dsn, password string) (*pgx.Conn, error) {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Password = password
+	return pgx.ConnectConfig(t.Context(), config)
 }
 
 func TestEmulation(t *testing.T) {
@@ -232,12 +234,7 @@ func TestALightSecretIsOfTheSamePassword(t *testing.T) {
 		t.Fatalf("PostgreSQL keeps %q after %q", have, light)
 	}
 	for password, good := range map[string]bool{Password: true, "wrong": false} {
-		config, err := pgx.ParseConfig(c.Node("a").DSN())
-		if err != nil {
-			t.Fatal(err)
-		}
-		config.Password = password
-		conn, err := pgx.ConnectConfig(t.Context(), config)
+		conn, err := connect(t, c.Node("a").DSN(), password)
 		if (err == nil) != good {
 			t.Errorf("logging in with %q: %v", password, err)
 		}
