@@ -41,9 +41,12 @@ var verdicts = []verdict{
 	{422, "not a fast forward", ErrMoved},
 	{422, "reference does not exist", ErrNotFound},
 	{422, "no commit found", ErrNotFound},
+	{422, "pullrequest head invalid", ErrNotFound},
+	{422, "pullrequest base invalid", ErrNotFound},
 	// An object that was made a moment ago and has not reached every server.
 	{422, "does not exist", ErrUnreachable},
-	{422, "not a valid", ErrUnreachable},
+	{422, "is not a valid blob", ErrUnreachable},
+	{422, "is not a valid tree", ErrUnreachable},
 }
 
 // explain says what was being done and what a caller can do about it. The verdicts of the call itself come first.

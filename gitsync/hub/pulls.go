@@ -137,7 +137,7 @@ func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 func numbered(n int) string { return "#" + strconv.Itoa(n) }
 
 // OpenPull opens a pull request: [ErrExists] when there is an open one of the branch, [ErrRefused] when the branch has
-// nothing that base has not.
+// nothing that base has not, [ErrNotFound] when GitHub sees no such branch (yet).
 func (c *Client) OpenPull(ctx context.Context, n NewPull) (Pull, error) {
 	if err := checkNames(n.Branch, n.Base); err != nil {
 		return Pull{}, explain(ctx, err, "opening a pull request")

@@ -1,0 +1,440 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/poolwright/poolwright/gitsync/hub"
+)
+
+func TestOpenRefuses(t *testing.T) {
+	good := hub.Options{Repository: "acme/platform", Auth: fixed(token)}
+	for name, c := range map[string]struct {
+		change func(*hub.Options)
+		want   string
+	}{
+		"no credential":                    {func(o *hub.Options) { o.Auth = nil }, "there is no credential"},
+		"a repository without an owner":    {func(o *hub.Options) { o.Repository = "platform" }, `"platform" is not owner/name`},
+		"a repository that climbs":         {func(o *hub.Options) { o.Repository = "acme/.." }, `"acme/.." is not owner/name`},
+		"an address with a password":       {func(o *hub.Options) { o.API = "https://u:secret@ghe.example/" }, "more than scheme, host and path"},
+		"an address that cannot be parsed": {func(o *hub.Options) { o.API = "https://u:secret@[::1/" }, "cannot be read"},
+		"http to another machine":          {func(o *hub.Options) { o.API = "http://ghe.example/api/v3/" }, "not https"},
+		"no address at all":                {func(o *hub.Options) { o.API = "ghe.example" }, "not https"},
+		"a CA bundle without certificates": {func(o *hub.Options) { o.CA = []byte("none") }, "holds no PEM certificate"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := good
+			c.change(&o)
+			_, err := hub.Open(o)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want one about %q", err, c.want)
+			}
+		})
+	}
+	for name, api := range map[string]string{
+		"github.com": "", "an Enterprise Server without the last slash": "https://ghe.example/api/v3", "a loopback address": "http://127.0.0.1:1/",
+	} {
+		t.Run(name+" is taken", func(t *testing.T) {
+			o := good
+			o.API = api
+			if _, err := hub.Open(o); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRequestsCarryWhatGitHubAsksFor(t *testing.T) {
+	d := serve(t, answers{"GET " + refPath: says(200, refTo(sha1a))})
+	c := open(t, d.URL, func(o *hub.Options) { o.Auth = fixed(" " + token + "\n") })
+	if sha, err := c.Head(t.Context(), "main"); err != nil || sha != sha1a {
+		t.Fatal(sha, err)
+	}
+	got := map[string]string{}
+	for _, name := range []string{"Accept", "Authorization", "X-Github-Api-Version", "User-Agent"} {
+		got[name] = d.last().Header.Get(name)
+	}
+	want := map[string]string{
+		"Accept": "application/vnd.github+json", "Authorization": "Bearer " + token, "X-Github-Api-Version": "2022-11-28",
+		"User-Agent": "poolwright",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnswersThatAreNone: what is no whole answer is never taken for "nothing there".
+func TestAnswersThatAreNone(t *testing.T) {
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, `[{"number":`)
+		panic(http.ErrAbortHandler)
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		want   error
+	}{
+		"a server error":                          {says(502, message("Server Error")), hub.ErrUnreachable},
+		"a server error without a body":           {says(500, ""), hub.ErrUnreachable},
+		"half an answer":                          {cut, hub.ErrUnreachable},
+		"no answer":                               {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, hub.ErrUnreachable},
+		"an empty answer":                         {says(200, ""), hub.ErrUnreachable},
+		"null":                                    {says(200, "null"), hub.ErrUnreachable},
+		"a page of a proxy":                       {says(200, "<html>Please log in</html>"), hub.ErrUnreachable},
+		"a 404 of a proxy":                        {says(404, "<html>no such host</html>"), hub.ErrUnreachable},
+		"a 403 of a proxy":                        {says(403, "<html>blocked</html>"), hub.ErrUnreachable},
+		"a list where an object is due":           {says(200, "[]"), hub.ErrUnreachable},
+		"an object without what it is about":      {says(200, "{}"), hub.ErrUnreachable},
+		"JSON that breaks off":                    {says(200, `{"ref":"refs/heads/main","obj`), hub.ErrUnreachable},
+		"a hash that is none":                     {says(200, refTo("main")), hub.ErrUnreachable},
+		"another branch":                          {says(200, strings.Replace(refTo(sha1a), "heads/main", "heads/main2", 1)), hub.ErrUnreachable},
+		"not yet":                                 {says(202, "{}"), hub.ErrUnreachable},
+		"not modified, which nobody asked":        {says(304, ""), hub.ErrUnreachable},
+		"more than anybody could mean":            {says(200, "["+strings.Repeat(" ", 33<<20)+"]"), hub.ErrRefused},
+		"a status that is new":                    {says(418, message("teapot")), hub.ErrRefused},
+		"blocked by law":                          {says(451, message("Repository access blocked")), hub.ErrRefused},
+		"a second factor is asked for":            {says(401, message("Must specify two-factor"), "X-GitHub-OTP", "required; app"), hub.ErrAuth},
+		"the single sign-on of the organisation":  {says(403, message("Resource protected by organization SAML enforcement.")), hub.ErrAuth},
+		"the permission that the App has not":     {says(403, message("Resource not accessible by integration")), hub.ErrAuth},
+		"an error of which the details are words": {says(422, `{"message":"Validation Failed","errors":"Reference does not exist"}`), hub.ErrNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := serve(t, answers{
+				"GET " + refPath:           c.answer,
+				"GET /repos/acme/platform": says(200, `{"full_name":"acme/platform"}`),
+			})
+			sha, err := open(t, d.URL, nil).Head(t.Context(), "main")
+			if !errors.Is(err, c.want) || sha != "" {
+				t.Fatalf("got %q, %v, want %v", sha, err, c.want)
+			}
+			plain(t, err)
+		})
+	}
+}
+
+func TestListsThatAreNoneAreErrors(t *testing.T) {
+	next := "<http://example.com/?page=2>; rel=\"next\""
+	for name, answer := range map[string]http.HandlerFunc{
+		"null":                           says(200, "null"),
+		"empty":                          says(200, ""),
+		"an object":                      says(200, "{}"),
+		"a second page that fails":       inTurn(says(200, "[]", "Link", next), says(500, message("no"))),
+		"pull requests without a number": says(200, `[{"state":"open","head":{"ref":"bot/pg"},"base":{"ref":"main"}}]`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := serve(t, answers{"GET /repos/acme/platform/pulls": answer})
+			pulls, err := open(t, d.URL, nil).Pulls(t.Context(), "bot/pg")
+			if !errors.Is(err, hub.ErrUnreachable) || pulls != nil {
+				t.Errorf("got %v, %v", pulls, err)
+			}
+		})
+	}
+	t.Run("a list without an end", func(t *testing.T) {
+		page := 1
+		d := serve(t, answers{"GET /repos/acme/platform/pulls": func(w http.ResponseWriter, r *http.Request) {
+			page++
+			says(200, "[]", "Link", strings.Replace(next, "page=2", "page="+strings.Repeat("9", page%8+1), 1))(w, r)
+		}})
+		if _, err := open(t, d.URL, nil).Pulls(t.Context(), "bot/pg"); err == nil && page > 60 {
+			t.Error("followed without a bound")
+		}
+	})
+}
+
+func TestTLSErrorIsUnreachable(t *testing.T) {
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	s.Config.ErrorLog = nil
+	_, err := open(t, s.URL, nil).Head(t.Context(), "main")
+	if !errors.Is(err, hub.ErrUnreachable) || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsCarryNeitherTokenNorControlCharacters(t *testing.T) {
+	nasty := `{"message":"bad ` + token + `\u0000\u001b[31m\n\u202e","errors":[{"message":"` + strings.Repeat("long ", 1000) + `"}]}`
+	d := serve(t, answers{"GET " + refPath: says(422, nasty)})
+	_, err := open(t, d.URL, nil).Head(t.Context(), "main")
+	if !errors.Is(err, hub.ErrRefused) {
+		t.Fatal(err)
+	}
+	plain(t, err)
+	if !strings.Contains(err.Error(), "422 bad [token]") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheEndOfTheContextIsVisible(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	d := serve(t, answers{"GET " + refPath: func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	}})
+	_, err := open(t, d.URL, nil).Head(ctx, "main")
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, hub.ErrUnreachable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNamesThatWouldMakeAnotherPathDoNotGoOut(t *testing.T) {
+	d := serve(t, answers{})
+	c := open(t, d.URL, nil)
+	for _, name := range []string{"", "../../user", "a/../b", "a//b", "/a", "a/", "-a", "a b", "a?x=1", "a%2fb", "a\nb", "x.lock", "a."} {
+		for call, err := range map[string]error{
+			"Head":         second(c.Head(t.Context(), name)),
+			"MoveBranch":   c.MoveBranch(t.Context(), name, sha1a),
+			"DeleteBranch": c.DeleteBranch(t.Context(), name),
+			"Compare":      second(c.Compare(t.Context(), "main", name)),
+			"Blob":         second(c.Blob(t.Context(), name)),
+			"Access":       second(c.Access(t.Context(), name)),
+			"Pulls":        second(c.Pulls(t.Context(), name)),
+			"OpenPull":     second(c.OpenPull(t.Context(), hub.NewPull{Branch: name, Base: "main"})),
+		} {
+			if !errors.Is(err, hub.ErrRefused) {
+				t.Errorf("%s %q: %v", call, name, err)
+			}
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestTokens(t *testing.T) {
+	good := says(200, refTo(sha1a))
+	bad := says(401, message("Bad credentials"))
+	for name, c := range map[string]struct {
+		tokens []string // one after the other; the last one stays
+		answer http.HandlerFunc
+		want   error
+		used   []string
+	}{
+		"one that is good":                      {[]string{"one"}, good, nil, []string{"one"}},
+		"a rotated one is used at once":         {[]string{"one", "two"}, inTurn(bad, good), nil, []string{"one", "two"}},
+		"the same again is not tried":           {[]string{"one"}, bad, hub.ErrAuth, []string{"one"}},
+		"two that are bad":                      {[]string{"one", "two", "three"}, bad, hub.ErrAuth, []string{"one", "two"}},
+		"an empty one does not go out":          {[]string{" \n"}, bad, hub.ErrAuth, nil},
+		"one with a line break does not go out": {[]string{"one\r\nX: y"}, bad, hub.ErrAuth, nil},
+	} {
+		t.Run("C20 "+name, func(t *testing.T) {
+			d := serve(t, answers{"GET " + refPath: c.answer})
+			left := c.tokens
+			client := open(t, d.URL, func(o *hub.Options) {
+				o.Auth = hub.Fixed(func(context.Context) (string, error) {
+					now := left[0]
+					if len(left) > 1 {
+						left = left[1:]
+					}
+					return now, nil
+				})
+			})
+			_, err := client.Head(t.Context(), "main")
+			if !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			var used []string
+			for _, r := range d.seen {
+				used = append(used, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+			}
+			if diff := cmp.Diff(c.used, used); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestATokenThatCannotBeReadSaysNothingAboutTheBranch(t *testing.T) {
+	d := serve(t, answers{})
+	for name, cause := range map[string]error{
+		"a missing file":       errors.New("open /etc/token: no such file"),
+		"ErrNotFound of ours":  hub.ErrNotFound,
+		"ErrExists of another": hub.ErrExists,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := open(t, d.URL, func(o *hub.Options) {
+				o.Auth = hub.Fixed(func(context.Context) (string, error) { return "", cause })
+			})
+			_, err := c.Head(t.Context(), "main")
+			if !errors.Is(err, hub.ErrAuth) || errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrExists) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestReadsAskWhetherWhatIsKnownStillHolds(t *testing.T) {
+	at := func(day string) []string {
+		return []string{"ETag", `W/"` + day + `"`, "Date", "Tue, 0" + day + " Mar 2031 05:06:07 GMT"}
+	}
+	repo := `{"full_name":"acme/platform","permissions":{"push":true}}`
+	d := serve(t, answers{
+		"GET /repos/acme/platform": inTurn(
+			says(200, repo, at("4")...), says(304, "", at("5")...), says(200, strings.Replace(repo, "true", "false", 1), at("6")...),
+		),
+		"GET /repos/acme/platform/branches/main":       says(404, message("Branch not found")),
+		"GET /repos/acme/platform/rules/branches/main": says(200, "[]"),
+	})
+	c := open(t, d.URL, nil)
+	for i, want := range []struct {
+		push bool
+		day  int
+	}{{true, 4}, {true, 5}, {false, 6}} {
+		a, err := c.Access(t.Context(), "main")
+		if err != nil || a.Push != want.push || a.ServerTime.Day() != want.day {
+			t.Errorf("look %d: got %+v, %v", i, a, err)
+		}
+	}
+	var asked []string
+	for _, r := range d.seen {
+		if r.URL.Path == "/repos/acme/platform" {
+			asked = append(asked, r.Header.Get("If-None-Match"))
+		}
+	}
+	if diff := cmp.Diff([]string{"", `W/"4"`, `W/"4"`}, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	moved := func(to string) http.HandlerFunc {
+		return says(301, message("Moved Permanently"), "Location", to)
+	}
+	t.Run("a read of a renamed repository is followed", func(t *testing.T) {
+		d := serve(t, answers{
+			"GET " + refPath:                         moved("/repositories/7/git/ref/heads/main"),
+			"GET /repositories/7/git/ref/heads/main": says(200, refTo(sha1a)),
+		})
+		sha, err := open(t, d.URL, nil).Head(t.Context(), "main")
+		if err != nil || sha != sha1a || d.last().Header.Get("Authorization") != "Bearer "+token {
+			t.Error(sha, err, d.last().Header)
+		}
+	})
+	t.Run("a write is not, and says where it would have gone", func(t *testing.T) {
+		d := serve(t, answers{"POST /repos/acme/platform/git/blobs": says(307, message("Temporary Redirect"), "Location", "http://u:p@example.com/x?token=secret")})
+		_, err := open(t, d.URL, nil).PutBlob(t.Context(), nil)
+		if !errors.Is(err, hub.ErrRefused) || !strings.Contains(err.Error(), "http://example.com/x") || strings.Contains(err.Error(), "secret") {
+			t.Error(err)
+		}
+	})
+	t.Run("to another host nothing goes", func(t *testing.T) {
+		other := serve(t, answers{})
+		d := serve(t, answers{"GET " + refPath: moved(other.URL + "/x")})
+		_, err := open(t, d.URL, nil).Head(t.Context(), "main")
+		if !errors.Is(err, hub.ErrRefused) || len(other.calls()) > 0 {
+			t.Error(err, other.calls())
+		}
+	})
+	t.Run("in a circle it ends", func(t *testing.T) {
+		d := serve(t, answers{"GET " + refPath: moved(refPath)})
+		_, err := open(t, d.URL, nil).Head(t.Context(), "main")
+		if !errors.Is(err, hub.ErrRefused) || len(d.calls()) > 7 {
+			t.Error(err, len(d.calls()))
+		}
+	})
+	t.Run("the pull requests of a new owner are found", func(t *testing.T) {
+		d := serve(t, answers{
+			"GET /repos/acme/platform": says(200, `{"full_name":"wide/infra","owner":{"login":"wide"}}`),
+			"GET /repos/acme/platform/pulls": func(w http.ResponseWriter, r *http.Request) {
+				moved("/repositories/7/pulls?"+r.URL.RawQuery)(w, r)
+			},
+			"GET /repositories/7/pulls": func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("head") != "wide:bot/pg" {
+					says(200, "[]")(w, r)
+					return
+				}
+				says(200, `[{"number":7,"state":"open","head":{"ref":"bot/pg","sha":"`+sha1a+`"},"base":{"ref":"main"}}]`)(w, r)
+			},
+		})
+		pulls, err := open(t, d.URL, nil).Pulls(t.Context(), "bot/pg")
+		if err != nil || len(pulls) != 1 || pulls[0].Number != 7 {
+			t.Error(pulls, err)
+		}
+	})
+}
+
+// TestA404IsBelievedWhenTheRepositoryCanBeSeen: a token that lost its access gets the same answer as for a pull request
+// that is gone.
+func TestA404IsBelievedWhenTheRepositoryCanBeSeen(t *testing.T) {
+	gone := says(404, message("Not Found"))
+	for name, c := range map[string]struct {
+		repository http.HandlerFunc
+		want       error
+	}{
+		"the repository is there":           {says(200, `{"full_name":"acme/platform"}`), hub.ErrNotFound},
+		"the repository is gone as well":    {gone, hub.ErrAuth},
+		"the repository cannot be asked":    {says(500, message("oops")), hub.ErrUnreachable},
+		"the credential is refused by then": {says(401, message("Bad credentials")), hub.ErrAuth},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := serve(t, answers{
+				"GET /repos/acme/platform": c.repository, "GET /repos/acme/platform/pulls/7": gone, "GET " + refPath: gone,
+			})
+			client := open(t, d.URL, nil)
+			_, headErr := client.Head(t.Context(), "main")
+			_, pullErr := client.Pull(t.Context(), 7)
+			for _, err := range []error{headErr, pullErr} {
+				if !errors.Is(err, c.want) || c.want != hub.ErrNotFound && errors.Is(err, hub.ErrNotFound) {
+					t.Errorf("got %v, want %v", err, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestWritesGoOutOneAfterTheOther(t *testing.T) {
+	k := newClock()
+	under := make(chan struct{}, 1)
+	var starts []time.Time
+	d := serve(t, answers{"POST /repos/acme/platform/git/blobs": func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case under <- struct{}{}:
+		default:
+			t.Error("two writes at once")
+		}
+		starts = append(starts, k.now())
+		k.advance(200 * time.Millisecond) // that the call takes
+		<-under
+		says(201, `{"sha":"`+sha1a+`"}`)(w, r)
+	}})
+	c := open(t, d.URL, func(o *hub.Options) { o.Now, o.Sleep = k.now, k.sleep })
+	done := make(chan error)
+	for range 5 {
+		go func() { done <- second(c.PutBlob(t.Context(), []byte("x"))) }()
+	}
+	for range 5 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	for i := 1; i < len(starts); i++ {
+		if apart := starts[i].Sub(starts[i-1]); apart < 1200*time.Millisecond {
+			t.Errorf("write %d came %s after the one before", i, apart)
+		}
+	}
+	if len(k.slept) != 4 || slices.Max(k.slept) > time.Second {
+		t.Errorf("slept %v", k.slept)
+	}
+}
+
+func TestAWriteThatWaitsForItsTurnEndsWithItsContext(t *testing.T) {
+	d := serve(t, answers{"POST /repos/acme/platform/git/blobs": says(201, `{"sha":"`+sha1a+`"}`)})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := open(t, d.URL, func(o *hub.Options) {
+		o.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
+	})
+	first, second := second(c.PutBlob(ctx, nil)), second(c.PutBlob(ctx, nil))
+	if first != nil || !errors.Is(second, context.Canceled) || len(d.calls()) != 1 {
+		t.Error(first, second, d.calls())
+	}
+	if _, err := c.PutBlob(t.Context(), nil); err != nil {
+		t.Error("the turn was not given back:", err)
+	}
+}
