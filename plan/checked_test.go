@@ -36,6 +36,9 @@ func checked(t failer, mem Memory, saw Observation, rules Rules, now time.Time) 
 
 	checkState(law, saw, rules, plan)
 	checkAction(law, saw, plan)
+	wish, _ := Decide(mem, saw, rules.Wish(), now)
+	checkReview(law, saw.Declared.State, rules, plan, wish)
+	checkAwaited(law, rules, plan, wish)
 	checkOrder(law, saw, rules, now, plan, func(o Observation) Plan { p, _ := Decide(mem, o, rules, now); return p })
 	if !saw.Topology.Trusted() {
 		law(plan.Action == Hold || plan.Action == Failover && says(plan, WriterOrdered), "doubt holds all but a person's order")
@@ -108,8 +111,9 @@ func checkOrder(law func(bool, string), saw Observation, rules Rules, now time.T
 		law(!says(plan, WriterOrdered) && !says(plan, OrderStands) && !says(plan, Overruled) && !says(plan, OtherWriter), "without an order none is said")
 		return
 	}
-	saw.Order = nil
-	without := decide(saw)
+	unordered := saw
+	unordered.Order = nil
+	without := decide(unordered)
 	_, member := old.Member(o.Writer)
 	switch {
 	case !now.Before(o.Until):
@@ -123,19 +127,21 @@ func checkOrder(law func(bool, string), saw Observation, rules Rules, now time.T
 	case says(plan, RevertedByPerson):
 		law(plan.Action == Hold, "a person's revert is above an order")
 	default:
-		checkStands(law, saw, o.Writer, plan)
+		checkStands(law, saw, rules, plan)
 	}
 }
 
 // checkStands checks a decision under an order that can be followed.
-func checkStands(law func(bool, string), saw Observation, order string, plan Plan) {
+func checkStands(law func(bool, string), saw Observation, rules Rules, plan Plan) {
+	order := saw.Order.Writer
 	declared := saw.Declared.State.Writer == order
 	law(plan.Want.Writer == order, "an order says who the writer is")
 	law((plan.Action == Failover) == !declared, "an order is a failover once, and nothing else is one")
 	law(declared == says(plan, OrderStands) && declared != says(plan, WriterOrdered), "an order is said, each time")
 	w, ok := saw.Topology.Writer()
 	if ok && saw.Topology.Trusted() && declared && plan.Action != Hold && w.Name != order {
-		law(!slices.Contains(plan.Want.Readers(), w.Name), "whom the databases call the writer is no reader")
+		waits := rules.ByReview[MembershipChange] && slices.ContainsFunc(plan.Reasons, func(r Reason) bool { return r.Code == AwaitsReview && r.Instance == w.Name })
+		law(waits || !slices.Contains(plan.Want.Readers(), w.Name), "whom the databases call the writer is no reader, unless membership goes by review and it is said that this awaits one")
 	}
 }
 
@@ -159,7 +165,7 @@ func selectors(s State) string {
 }
 
 func equal(a, b Plan) bool {
-	return a.Action == b.Action && a.Class == b.Class && slices.Equal(a.Reasons, b.Reasons) &&
+	return a.Action == b.Action && a.Class == b.Class && a.ByReview == b.ByReview && slices.Equal(a.Reasons, b.Reasons) &&
 		a.Want.Epoch == b.Want.Epoch && a.Want.Timeline == b.Want.Timeline && same(a.Want, b.Want)
 }
 

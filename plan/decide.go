@@ -53,6 +53,8 @@ type decision struct {
 	order, other string
 	// urgent changes do not wait for a batch window.
 	urgent bool
+	// byReview is true for a failover that a person reviews; writerWaits while the review of the new writer's overlay is awaited.
+	byReview, writerWaits bool
 	// keepMissing and keepOverlays are set when that step would shrink too much.
 	keepMissing, keepOverlays bool
 }
@@ -164,21 +166,37 @@ func (d *decision) rest() bool {
 	if by := d.reverted(); by != "" {
 		return d.hold(RevertedByPerson, "", by)
 	}
-	return true
+	return !d.writerWaits || d.stop()
 }
 
-// reverted names the newest commit by which a person took back what want says, "" when there is none.
+// reverted names the newest commit by which a person took back what want says, and until when that holds, "" when there is none.
 func (d *decision) reverted() string {
 	if len(d.saw.Declared.Reverted) == 0 {
 		return ""
 	}
 	facts := d.want.Facts(d.rules.Spec)
 	for _, r := range d.saw.Declared.Reverted {
-		if r.Facts == facts {
-			return cmp.Or(r.By, "a commit")
+		if r.Facts == facts && d.rules.heeds(r, d.now) {
+			return cmp.Or(r.By, "a commit") + d.rules.untilWhen(r)
 		}
 	}
 	return ""
+}
+
+// expires reports whether a revert holds for a time only.
+func (r Rules) expires(no Revert) bool { return r.RevertHold > 0 && !no.At.IsZero() }
+
+// heeds reports whether a revert still holds.
+func (r Rules) heeds(no Revert, now time.Time) bool {
+	return !r.expires(no) || now.Before(no.At.Add(r.RevertHold))
+}
+
+// untilWhen says when a revert ceases to hold, if time ends it.
+func (r Rules) untilWhen(no Revert) string {
+	if !r.expires(no) {
+		return ""
+	}
+	return ", until " + no.At.Add(r.RevertHold).UTC().Format(time.RFC3339)
 }
 
 // batching reports whether the batch window is open, and opens it. It stays
@@ -206,7 +224,7 @@ func classOf(a, b State) Class {
 func (d *decision) plan() Plan {
 	slices.SortFunc(d.reasons, compareReasons)
 	d.reasons = slices.Compact(d.reasons)
-	return Plan{Action: d.action, Class: d.class, Want: d.want, Reasons: d.reasons}
+	return Plan{Action: d.action, Class: d.class, ByReview: d.byReview, Want: d.want, Reasons: d.reasons}
 }
 
 // doubtDetail is a doubt's code and detail in one.

@@ -12,7 +12,7 @@ type telling struct{ name, script string }
 
 // stories are all rules by example. Together they show every reason.
 func stories() []telling {
-	return slices.Concat(holdStories, orderStories, writerStories, readerStories, leaverStories, restStories)
+	return slices.Concat(holdStories, orderStories, writerStories, readerStories, leaverStories, reviewStories, restStories)
 }
 
 func readers(prefix string, n int) string {

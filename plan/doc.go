@@ -35,18 +35,24 @@
 // # The first tree
 //
 //  11. The first tree is one commit: an overlay for everybody who is neither disabled nor being deleted, and traffic for readers
-//     that answer now. Nobody has been sent anywhere yet, so an empty Reader Service would be the worse start.
+//     that answer now. Nobody has been sent anywhere yet, so an empty Reader Service would be the worse start. Where scale goes by
+//     review, it is held for that: there is nothing else to go on with.
 //
 // # Another writer is a failover; monitoring has no vote
 //
-//  12. The mode has become global-secondary: the Writer Service goes, but only with AllowShrink.
+//  12. The mode has become global-secondary: the Writer Service goes, but only with AllowShrink, and by review where membership does.
+//     Until then all else is held.
 //  13. The new writer is on an older timeline than the declared one was ([State.Timeline]): hold. An old primary has come back. Or it is
 //     disabled: hold. A person said one thing and the cluster another.
 //  14. It has no overlay: that is published first, in a commit of its own, because there is nothing to switch to before. Whoever decides
 //     again on the tree with the overlay gets rule 15: where readiness has no say, the failover can be the next commit of the same push.
+//     Where scale goes by review, this overlay does too, failover or not: no review is passed over. Meanwhile the members are judged
+//     behind the declared writer; when there is nothing to be done about them, it is a hold.
 //  15. It has no ready pod: wait, unless the old writer has none either. Where Kubernetes is not in reach, readiness has no say.
 //  16. Otherwise it is the writer now. The old one stays a member and has to prove itself as a reader. Everything else comes
-//     with the next decision, so that a failover changes only services.yaml and topology.yaml.
+//     with the next decision, so that a failover changes only services.yaml and topology.yaml. Where failovers go by review,
+//     it is decided each time anew until a person has merged it ([Plan.ByReview]): the live Services hold it ahead of Git, and nothing else
+//     is decided, because Git has another writer until then.
 //
 // # While the writer stays, its members are judged
 //
@@ -65,33 +71,39 @@
 //     person's file is in it. Who was missing and is seen again stays out until it has proved itself, and is not removed meanwhile.
 //  26. When more than half of the members that exist, or of those that serve, would become missing or deleting in one step, these
 //     stay as they are and need AllowShrink. So do the overlays when more than half would be removed. The rest of the step goes on.
-//     Failed probes are not shrinking (rule 29 covers them), nor is disabling: a person said it.
+//     Failed probes are not shrinking (rule 31 covers them), nor is disabling: a person said it.
+//  27. Where membership goes by review, all members stay as they are declared, those who fail, are gone or disabled among them. So does
+//     whoever rule 22 is about: it serves readers, against a person's order, until a person has merged that it does not.
 //
 // # Who comes
 //
-//  27. A new instance gets an overlay at once, and traffic when it has proved itself. If it did so before its overlay was
-//     published, it joins other readers at once, but never ends a fallback before it has pods.
-//  28. Its slot is the lowest that no declared member has: one that is freed in this step is given away in the next, when the old
+//  28. A new instance gets an overlay at once, and traffic when it has proved itself. If it did so before its overlay was
+//     published, it joins other readers at once, but never ends a fallback before it has pods, and never past a review.
+//  29. Its slot is the lowest that no declared member has: one that is freed in this step is given away in the next, when the old
 //     overlay is gone from Git. When none is free, the overlay that is retained longest makes way; when there is none, the instance waits
 //     and the others go on.
+//  30. Where scale goes by review, no overlay comes or goes. Who serves readers is decided all the same: a new overlay that awaits review
+//     keeps no failed reader in.
 //
 // # Fallback
 //
-//  29. Without a reader that serves, the writer stands in: by default unless all readers that there are were disabled on
+//  31. Without a reader that serves, the writer stands in: by default unless all readers that there are were disabled on
 //     purpose; with only-when-absent if there is no reader at all, be it disabled, unproven or failing; with none never. It is
-//     a function of who is there, not of what was before.
+//     a function of who is there, not of what was before. Where membership goes by review, it stays as declared.
 //
 // # What becomes of it
 //
-//  30. Nothing differs: keep, also while one instance waits for a person ([Reason.NeedsPerson]): the rest of the cluster goes on, and
+//  32. What awaits review is said, one reason for each action that it would be; it holds nothing else. Decided by [Rules.Wish], the same
+//     observation comes to all of it: that is what a pull request says.
+//  33. Nothing differs: keep, also while one instance waits for a person ([Reason.NeedsPerson]): the rest of the cluster goes on, and
 //     so does its configuration. Metadata that was merely unknown is no difference, nor is another timeline of the same writer. It is recorded along with another change, and only of
 //     members that are out, because it rolls their pods.
-//  31. The epoch is raised if and only if a selector changes: by one, from the newest that any commit of ours carried. A number that was
+//  34. The epoch is raised if and only if a selector changes: by one, from the newest that any commit of ours carried. A number that was
 //     reverted is never used for another membership. Why a member is out may change without.
-//  32. A person's revert holds whatever says the same as the reverted commit ([State.Facts]), or as any of several reverted down to the first
+//  35. A person's revert holds whatever says the same as the reverted commit ([State.Facts]), or as any of several reverted down to the first
 //     that stands; a mere drawing and a person's order included. Other facts, an edited declaration or a person's resume, which takes the
-//     reverts before it out of [Declared], let it go on.
-//  33. Within the batch window a change waits; not a failover, nor what prepares it, nor the first tree.
+//     reverts before it out of [Declared], let it go on. So does time, where RevertHold says so.
+//  36. Within the batch window a change waits; not a failover, nor what prepares it, nor the first tree.
 //
 // # Members and memory
 //

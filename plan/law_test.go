@@ -21,6 +21,8 @@ type history struct {
 	mem     Memory
 	saw     Observation
 	commits int
+	// merges is true while a person merges at once what goes by review.
+	merges  bool
 	decider func(failer, Memory, Observation, Rules, time.Time) (Plan, Memory)
 }
 
@@ -43,7 +45,19 @@ func someRules(t *rapid.T) Rules {
 	r.AllowShrink = rapid.SampledFrom([]string{"", "yes"}).Draw(t, "allow shrink")
 	r.GlobalSecondary = rapid.IntRange(0, 5).Draw(t, "mode") == 0
 	r.BatchWindow = rapid.SampledFrom([]time.Duration{0, 0, time.Minute}).Draw(t, "batch window")
+	r.ByReview = someReview(t)
 	return r
+}
+
+// someReview is which classes go by review: none more often than not.
+func someReview(t *rapid.T) map[Class]bool {
+	set := map[Class]bool{}
+	for _, c := range []Class{FailoverChange, MembershipChange, ScaleChange} {
+		if rapid.IntRange(0, 3).Draw(t, c.String()+" by review") == 0 {
+			set[c] = true
+		}
+	}
+	return set
 }
 
 // someTopology is what one observation may come to: any instances, at most one
@@ -83,7 +97,10 @@ func (h *history) tick(d time.Duration, top discovery.Topology) {
 func (h *history) decide() (acted bool) {
 	var p Plan
 	p, h.mem = h.decider(h.t, h.mem, h.saw, h.rules, h.now)
-	if p.Action != Publish && p.Action != Failover {
+	if h.merges && says(p, AwaitsReview) {
+		p, _ = h.decider(h.t, h.mem, h.saw, h.rules.Wish(), h.now)
+	}
+	if p.Action != Publish && p.Action != Failover || p.ByReview {
 		return false
 	}
 	h.commits++
@@ -116,7 +133,7 @@ func TestLawsOfEachDecision(t *testing.T) {
 
 // between is what else may happen: a restart, a person, Kubernetes.
 func (h *history) between() {
-	switch rapid.IntRange(0, 12).Draw(h.t, "between") {
+	switch rapid.IntRange(0, 14).Draw(h.t, "between") {
 	case 0:
 		h.mem = Memory{}
 	case 1:
@@ -142,6 +159,10 @@ func (h *history) between() {
 		h.saw.Order = h.someOrder()
 	case 11:
 		h.saw.Order = nil
+	case 12:
+		h.merges = !h.merges
+	case 13:
+		h.rules.ByReview = someReview(h.t)
 	}
 }
 
@@ -157,7 +178,8 @@ func (h *history) someOrder() *Order {
 	}
 }
 
-// An order is followed by one failover, in doubt and out of it; after its end, and be it years, doubt brings nothing back.
+// An order is followed by one failover, in doubt and out of it; after its end, and be it years, doubt brings nothing back. Where failovers
+// go by review and nobody merges it, Git stays as it was, and the live Services are told of the order until its end.
 func TestLawNoTimeoutReverts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := someRules(t)
@@ -167,9 +189,17 @@ func TestLawNoTimeoutReverts(t *testing.T) {
 		h.saw.Order = h.someOrder()
 		h.saw.Order.Until = h.now.Add(time.Hour)
 		blind := discovery.Topology{Cluster: "example-pg", Doubts: []discovery.Doubt{{Code: discovery.Blind}}}
+		h.merges = rapid.Bool().Draw(t, "a person merges")
+		before := h.saw.Declared.State
 		h.tick(time.Minute, blind)
 		ordered := h.saw.Declared.State
-		if ordered.Writer != h.saw.Order.Writer {
+		p, _ := h.decider(t, h.mem, h.saw, h.rules, h.now)
+		switch unmerged := rules.ByReview[FailoverChange] && !h.merges; {
+		case p.Want.Writer != h.saw.Order.Writer:
+			t.Fatalf("ordered %s, wanted %s", h.saw.Order.Writer, p.Want.Writer)
+		case unmerged && !same(before, ordered):
+			t.Fatalf("nobody merged it, and Git has %+v", ordered)
+		case !unmerged && ordered.Writer != h.saw.Order.Writer:
 			t.Fatalf("ordered %s, got %s", h.saw.Order.Writer, ordered.Writer)
 		}
 		for range rapid.IntRange(1, 20).Draw(t, "ticks") {
@@ -184,10 +214,10 @@ func TestLawNoTimeoutReverts(t *testing.T) {
 	})
 }
 
-// quiet is a world in which nothing changes any more: everybody answers, nobody is held up.
+// quiet is a world in which nothing changes any more: everybody answers, nobody is held up, and what is proposed is merged.
 func (h *history) quiet(top discovery.Topology) {
 	h.saw.Ready, h.saw.Pinned, h.saw.Window, h.rules.Paused, h.rules.Disabled, h.saw.Order = nil, nil, false, false, nil, nil
-	h.decider = unchecked
+	h.decider, h.merges = unchecked, true
 	for range 40 { // longer than the longest proof, 5 min
 		h.tick(10*time.Second, top)
 	}
@@ -208,7 +238,8 @@ func outcome(s State) string {
 	return fmt.Sprintf("writer %s, fallback %t\n%s", s.Writer, s.Fallback, strings.Join(list, "\n"))
 }
 
-// A quiet world comes to the same, whatever was before, and however often memory was lost.
+// A quiet world comes to the same, whatever was before, and however often memory was lost; where classes go by review, once a person has
+// merged what was proposed.
 func TestLawQuietWorldsComeToTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := someRules(t)
@@ -260,12 +291,13 @@ func TestLawRestartsDoNotMatter(t *testing.T) {
 }
 
 // However readers flap for two hours, each makes few commits: damping bounds
-// its returns to one in five minutes, after the first few.
+// its returns to one in five minutes, after the first few. So do pull requests, merged or not.
 func TestLawFlappingMakesFewCommits(t *testing.T) {
 	const tick, span = 5 * time.Second, 2 * time.Hour
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHistory(t, DefaultRules())
 		h.saw.Window = rapid.Bool().Draw(t, "window")
+		h.rules.ByReview, h.merges = someReview(t), rapid.Bool().Draw(t, "a person merges")
 		h.saw.Declared.State, h.mem = h.firstOf("a:writer b:reader c:reader")
 		runs := rapid.SliceOfN(rapid.IntRange(1, 80), 2, 8).Draw(t, "ticks up and down by turns")
 		good := topology("a:writer b:reader c:reader")
@@ -286,6 +318,6 @@ func TestLawFlappingMakesFewCommits(t *testing.T) {
 func (h *history) firstOf(flat string) (State, Memory) {
 	h.saw.Topology = topology(flat)
 	h.saw.Topology.At = h.now
-	p, mem := Decide(Memory{}, h.saw, h.rules, h.now)
+	p, mem := Decide(Memory{}, h.saw, h.rules.Wish(), h.now)
 	return p.Want, mem
 }

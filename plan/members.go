@@ -9,32 +9,47 @@ import (
 // ordinary is everything while the writer stays: who serves readers, which
 // overlays come and go, and whether the writer stands in.
 func (d *decision) ordinary() bool {
-	steps := d.guarded()
-	d.want.Members = make([]Member, 0, len(steps))
-	for _, s := range steps {
-		if !s.removed {
-			d.want.Members = append(d.want.Members, s.to)
-		}
-	}
+	steps := d.unreviewed(d.guarded())
+	d.want.Members = remaining(steps, func(s step) bool { return !s.removed })
 	d.add(d.newcomers(), d.outNew)
-	d.fallBack()
-	if !same(d.old, d.want) {
+	if d.reviewed(ScaleChange) {
+		d.want.Members = remaining(steps, func(step) bool { return true })
+	}
+	if !d.reviewed(MembershipChange) {
+		d.fallBack()
 		d.enrich()
 	}
+	d.await()
 	return d.conclude()
+}
+
+// remaining are the members after those steps that which holds for.
+func remaining(steps []step, which func(step) bool) []Member {
+	members := make([]Member, 0, len(steps))
+	for _, s := range steps {
+		if which(s) {
+			members = append(members, s.to)
+		}
+	}
+	return members
 }
 
 // outNew says whether a newcomer serves readers from its first commit on: when it
 // proved itself while the batch window was open. Its pods do not exist yet, so
 // that is only for one that joins other readers, never for one that ends a fallback.
+// Where any of it goes by review, it does not.
 func (d *decision) outNew(i discovery.Instance) Out {
 	others := State{Writer: d.want.Writer, Members: d.want.Members}
 	r := d.mem.record(i.Name)
-	if others.served() && r.proven(d.rules) && d.ready(i.Name) && i.Name != d.other {
-		d.note(Joined, i.Name, "")
-		return In
+	joins := others.served() && r.proven(d.rules) && d.ready(i.Name) && i.Name != d.other
+	if !joins || d.reviewed(ScaleChange) {
+		return Unproven
 	}
-	return Unproven
+	d.note(Joined, i.Name, "")
+	if d.reviewed(MembershipChange) {
+		return Unproven
+	}
+	return In
 }
 
 // step is what becomes of one declared member.
@@ -124,7 +139,7 @@ func (d *decision) outPresent(m Member, i discovery.Instance, r record) Out {
 	case m.Out == In && r.bad >= d.rules.FailureThreshold:
 		return Unhealthy
 	case m.Out == In:
-		d.waiting(r.bad > 0, Failing, m.Name)
+		d.waiting(r.bad > 0, Failing, m.Name, "")
 		return In
 	case r.proven(d.rules) && d.ready(m.Name) && !i.Deleting && m.Name != d.other:
 		return In
@@ -159,14 +174,14 @@ func (d *decision) outAway(m Member, r record) Out {
 	case r.gone(d.rules, d.mem.at) && !d.keepMissing:
 		return Missing
 	}
-	d.waiting(!d.keepMissing, Absent, m.Name)
+	d.waiting(!d.keepMissing, Absent, m.Name, "")
 	return m.Out
 }
 
 // waiting notes c if it holds.
-func (d *decision) waiting(holds bool, c Code, instance string) {
+func (d *decision) waiting(holds bool, c Code, instance, detail string) {
 	if holds {
-		d.note(c, instance, "")
+		d.note(c, instance, detail)
 	}
 }
 
@@ -220,6 +235,9 @@ func (d *decision) retainedUntil(m Member) time.Time {
 // because an API has come back. It goes along with a change that is published
 // anyway, so that an outage or recovery of metadata never makes a commit.
 func (d *decision) enrich() {
+	if same(d.old, d.want) {
+		return
+	}
 	for k := range d.want.Members {
 		m := &d.want.Members[k]
 		i, present := d.saw.Topology.Instance(m.Name)

@@ -20,8 +20,7 @@ func (d *decision) ordered() bool {
 		d.note(OrderStands, o.Writer, o.words())
 		return false
 	}
-	d.note(WriterOrdered, o.Writer, o.words())
-	return d.failover(o.Writer)
+	return d.failover(WriterOrdered, o.Writer, o.words())
 }
 
 // follows notes whom the order and whom the databases call the writer.

@@ -60,8 +60,9 @@ type Declared struct {
 
 // Revert is a person's no to one commit of ours.
 type Revert struct {
-	By    string // the reverting commit
-	Facts string // State.Facts of the reverted commit (its Poolwright-Facts trailer)
+	By    string    // the reverting commit, or what else the person said no with
+	Facts string    // State.Facts of the reverted commit (its Poolwright-Facts trailer)
+	At    time.Time // when it was said; Rules.RevertHold counts from it. Without a time it does not expire.
 }
 
 // Observation is everything a decision rests on.
@@ -119,6 +120,19 @@ type Rules struct {
 	// BatchWindow collects changes of class membership and scale that long before they are
 	// published together. A failover and a first tree never wait. Default 0: at once.
 	BatchWindow time.Duration
+	// ByReview are the classes of change that go in by a person's review of a pull request: nothing of them is decided for a commit,
+	// and what waits is said ([AwaitsReview]). ConfigChange is the caller's, who draws. Default none.
+	ByReview map[Class]bool
+	// RevertHold is how long a person's revert holds, counted from [Revert.At]. Default 0: until other facts, an edited declaration or
+	// a person's resume.
+	RevertHold time.Duration
+}
+
+// Wish are the rules by which a change waits neither for a review nor for others to come along. What a decision by them wants is what a
+// pull request says: it is redrawn in place, so that it gathers changes while it is open. Their memory is not to be kept.
+func (r Rules) Wish() Rules {
+	r.ByReview, r.BatchWindow = nil, 0
+	return r
 }
 
 // DefaultRules are the rules of a cluster whose declaration says nothing about them.
@@ -180,6 +194,9 @@ const (
 type Plan struct {
 	Action Action
 	Class  Class
+	// ByReview is true for a failover that a person reviews: Want is for the live Services now and for the pull request, and nothing of it
+	// is committed. Of other actions, Want has only what may be committed.
+	ByReview bool
 	// Want equals the declared state when Action is Keep or Hold.
 	Want State
 	// Reasons are sorted: one for each action, each refusal and each thing waited for.

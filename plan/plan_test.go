@@ -199,6 +199,35 @@ func TestC08ARevertedDrawingIsNotDrawnAgain(t *testing.T) {
 	}
 }
 
+func TestC08ARevertSaysUntilWhenItHolds(t *testing.T) {
+	saw := Observation{Topology: topology("a:writer b:reader"), Declared: Declared{State: State{Epoch: 1, Writer: "a", Members: []Member{{Name: "a"}, {Name: "b", Slot: 1}}}}}
+	for _, c := range []struct {
+		name string
+		hold time.Duration
+		no   Revert
+		want string
+	}{
+		{"for ever", 0, Revert{By: "f00d", At: epochStart}, "a person reverted this very change (f00d)"},
+		{"for a time", time.Hour, Revert{By: "f00d", At: epochStart}, "a person reverted this very change (f00d, until 2026-01-02T04:04:05Z)"},
+		{"nobody knows by what", time.Hour, Revert{At: epochStart}, "a person reverted this very change (a commit, until 2026-01-02T04:04:05Z)"},
+		{"nobody knows since when", time.Hour, Revert{By: "f00d"}, "a person reverted this very change (f00d)"},
+		{"no longer", time.Minute, Revert{By: "f00d", At: epochStart.Add(-time.Minute)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rules := DefaultRules()
+			rules.RevertHold, c.no.Facts = c.hold, saw.Declared.State.Facts("")
+			saw.Declared.Reverted = []Revert{c.no}
+			got := ""
+			if p, _ := Decide(Memory{}, saw, rules, epochStart); p.Action == Hold {
+				got = p.Reasons[0].String()
+			}
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestWordsReadBack(t *testing.T) {
 	words := func(n int, at func(int) encoding.TextMarshaler, into encoding.TextUnmarshaler) {
 		t.Helper()

@@ -54,7 +54,7 @@ const (
 	WriterDisabled                                   // "writer-disabled": a person disabled the instance that is the writer
 	WriterNotReady                                   // "writer-not-ready": the new writer has no pod to switch to yet
 	NeedsConsent                                     // "needs-consent": it would shrink by more than half, or lose the Writer Service
-	RevertedByPerson                                 // "reverted-by-person"
+	RevertedByPerson                                 // "reverted-by-person": Detail is the commit, and until when it holds if time ends that
 	Batching                                         // "batching": waiting for more changes to publish together
 	NoSlot                                           // "no-slot": all 20 are in use
 	OverlayPinned                                    // "overlay-pinned": its time is over, but a person's file is in its overlay
@@ -62,7 +62,8 @@ const (
 
 // Reasons to wait, and conditions that people should know of. They forbid nothing.
 const (
-	OrderStands       Code = iota + OverlayPinned + 1 // "order-stands": this is the writer by a person's order; Detail is why, and by whom
+	AwaitsReview      Code = iota + OverlayPinned + 1 // "awaits-review": it goes in by a pull request; Detail is the word of what waits
+	OrderStands                                       // "order-stands": this is the writer by a person's order; Detail is why, and by whom
 	OtherWriter                                       // "other-writer": it says that it is the writer, against a person's order
 	WriterFailing                                     // "writer-failing": a writer never loses traffic for that
 	SecondaryPromoted                                 // "secondary-promoted": a writer in a cluster of mode global-secondary
@@ -113,6 +114,7 @@ reverted-by-person: a person reverted this very change
 batching: waiting for the end of the batch window
 no-slot: is new, but all slots are in use
 overlay-pinned: has been away for the time of retention, but a person's file in its overlay keeps it from being removed
+awaits-review: waits for a person's review
 order-stands: is the writer by a person's order
 other-writer: says that it is the writer, but a person ordered another
 writer-failing: fails its probes; a writer never loses traffic for that

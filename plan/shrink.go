@@ -7,8 +7,8 @@ import "slices"
 func (d *decision) guarded() []step {
 	said := slices.Clone(d.reasons)
 	steps := d.steps()
-	d.keepMissing = d.refuse(steps, detachesTooMany(steps), step.detached)
-	d.keepOverlays = d.refuse(steps, removesTooMany(steps), func(s step) bool { return s.removed })
+	d.keepMissing = detachesTooMany(steps) && d.refuse(steps, MembershipChange, step.detached)
+	d.keepOverlays = removesTooMany(steps) && d.refuse(steps, ScaleChange, func(s step) bool { return s.removed })
 	if !d.keepMissing && !d.keepOverlays {
 		return steps
 	}
@@ -19,13 +19,12 @@ func (d *decision) guarded() []step {
 	return steps
 }
 
-// refuse notes whose step needs consent, unless a person has given it.
-func (d *decision) refuse(steps []step, tooMany bool, which func(step) bool) bool {
-	if !tooMany {
-		return false
-	}
+// refuse notes whose step needs consent, unless a person has given it. A step that awaits review besides uses none yet.
+func (d *decision) refuse(steps []step, class Class, which func(step) bool) bool {
 	if d.rules.AllowShrink != "" {
-		d.note(ShrinkAllowed, "", d.rules.AllowShrink)
+		if !d.reviewed(class) {
+			d.note(ShrinkAllowed, "", d.rules.AllowShrink)
+		}
 		return false
 	}
 	for _, s := range steps {

@@ -148,6 +148,23 @@ var holdStories = []telling{
 		rule spec two
 		sees a:writer b:reader c:reader/timeout
 		then publish membership: failed c`},
+	{"C08 a revert holds for as long as a person wants it to", `
+		rule revert-hold 1h
+		sees a:writer b:reader c:reader
+		sees 3x a:writer b:reader c:reader/timeout
+		then publish membership: failed c
+		revert
+		wait 59m
+		sees a:writer b:reader c:reader/timeout
+		then hold: reverted-by-person
+		git 1: a | b c |
+		wait 1m
+		sees a:writer b:reader c:reader/timeout
+		then publish membership: failed c
+		git 3: a | b | c=unhealthy
+		revert
+		sees a:writer b:reader c:reader/timeout
+		then hold: reverted-by-person`},
 	{"C08 a reverted failover is not made again, a further one is", `
 		sees a:writer b:reader c:reader
 		sees a:reader b:writer c:reader

@@ -22,13 +22,16 @@ import (
 //	doubts no-writer b            a topology with that doubt, about b
 //	wait 59m                      nothing is seen for so long
 //	restart | revert | lost       memory is lost; a person reverts the last commit ("revert 2": the last two); the last push never arrived
+//	rule review scale,failover    these classes go in by pull requests; "rule review none"
+//	merge                         a person merges the pull request, which has all that is wished
 //	ready a=1 b=0 | ready unknown
 //	pinned b                      a person's file is in b's overlay; "pinned none" when it is gone
 //	window open | window closed   a failover window; "tick 1s" sets the length of a tick
 //	order b 30m disk full         a person's order from now on: writer, how long, why; "order none" takes it away
 //	timeline 5                    the writer's from now on; 0 is not known
 //	then again                    the same observation once more
-//	then publish scale: overlay-added b; joined c     action, class and all reasons
+//	then publish scale: overlay-added b; joined c     action, class and all reasons; "by review" when nothing is committed
+//	awaited failed c              what each reason awaits-review is about, and who
 //	git 2: a | b | c=unhealthy    epoch, writer, who serves readers, who is out and why
 //
 // An instance is name:role, with /fault, +deleting, #resource and @host after it in that order.
@@ -79,6 +82,8 @@ func (s *story) verbs() map[string]func(string) string {
 		"lost":    func(string) string { s.saw.Declared = s.before(); return "" },
 		"revert":  s.revert,
 		"order":   s.order,
+		"merge":   func(string) string { return s.merge() },
+		"awaited": func(want string) string { return cmp.Diff(want, s.awaited()) },
 		"pinned":  func(name string) string { s.saw.Pinned = map[string]bool{name: true}; return "" },
 		"window":  func(on string) string { s.saw.Window = on == "open"; return "" },
 		"timeline": func(n string) string {
@@ -121,7 +126,7 @@ func (s *story) sees(text string) string {
 		s.saw.Topology = topology(text)
 		s.saw.Topology.Timeline = s.timeline
 		s.step()
-		if i < times-1 && (s.plan.Action == Publish || s.plan.Action == Failover) {
+		if i < times-1 && s.commits() {
 			return fmt.Sprintf("published %d ticks early: %s", times-1-i, s.said())
 		}
 	}
@@ -151,9 +156,44 @@ func (s *story) decide() {
 	s.t.Helper()
 	before := s.saw.Declared
 	s.plan, s.mem = checked(s.t, s.mem, s.saw, s.rules, s.now)
-	if s.plan.Action == Publish || s.plan.Action == Failover {
-		s.past, s.saw.Declared = append(s.past, before), Declared{State: s.plan.Want, LastEpoch: max(s.saw.Declared.LastEpoch, s.plan.Want.Epoch)}
+	if s.commits() {
+		s.publish(before, s.plan)
 	}
+}
+
+// commits reports whether the last plan is brought to Git at once.
+func (s *story) commits() bool {
+	return (s.plan.Action == Publish || s.plan.Action == Failover) && !s.plan.ByReview
+}
+
+func (s *story) publish(before Declared, p Plan) {
+	s.past, s.saw.Declared = append(s.past, before), Declared{State: p.Want, LastEpoch: max(s.saw.Declared.LastEpoch, p.Want.Epoch)}
+}
+
+// merge is a person's yes to all that is wished. It comes to steps, as the commits of a push do.
+func (s *story) merge() string {
+	for n := 0; ; n++ {
+		p, _ := checked(s.t, s.mem, s.saw, s.rules.Wish(), s.now)
+		switch {
+		case p.Action == Publish || p.Action == Failover:
+			s.publish(s.saw.Declared, p)
+		case n == 0:
+			return "nothing is wished: " + p.Action.String()
+		default:
+			return ""
+		}
+	}
+}
+
+// awaited is what awaits review, by the details of the reasons.
+func (s *story) awaited() string {
+	var words []string
+	for _, r := range s.plan.Reasons {
+		if r.Code == AwaitsReview {
+			words = append(words, strings.TrimSpace(r.Detail+" "+r.Instance))
+		}
+	}
+	return strings.Join(words, "; ")
 }
 
 // before is what was declared before the last publish, which is forgotten.
@@ -171,7 +211,7 @@ func (s *story) revert(text string) string {
 			s.revert("")
 		}
 	}
-	no := Revert{By: fmt.Sprintf("f00d%d", s.saw.Declared.State.Epoch), Facts: s.saw.Declared.State.Facts(s.rules.Spec)}
+	no := Revert{By: fmt.Sprintf("f00d%d", s.saw.Declared.State.Epoch), Facts: s.saw.Declared.State.Facts(s.rules.Spec), At: s.now}
 	s.saw.Declared.Reverted = append(s.saw.Declared.Reverted, no)
 	s.saw.Declared.State = s.before().State
 	return ""
@@ -201,6 +241,9 @@ func (s *story) said() string {
 	said := s.plan.Action.String()
 	if s.plan.Class != NoChange && s.plan.Class != FailoverChange {
 		said += " " + s.plan.Class.String()
+	}
+	if s.plan.ByReview {
+		said += " by review"
 	}
 	var reasons []string
 	for _, r := range s.plan.Reasons {
@@ -266,10 +309,26 @@ func (s *story) rule(text string) (problem string) {
 		s.rules.BatchWindow, problem = duration(value)
 	case "retention":
 		s.rules.Retention, problem = duration(value)
+	case "review":
+		s.rules.ByReview, problem = classes(value)
+	case "revert-hold":
+		s.rules.RevertHold, problem = duration(value)
 	default:
 		return "no such rule"
 	}
 	return problem
+}
+
+func classes(text string) (map[Class]bool, string) {
+	set := map[Class]bool{}
+	for word := range strings.SplitSeq(strings.TrimPrefix(text, "none"), ",") {
+		var c Class
+		if err := c.UnmarshalText([]byte(word)); err != nil {
+			return nil, err.Error()
+		}
+		set[c] = c != NoChange
+	}
+	return set, ""
 }
 
 // topology reads instances in the words of "sees".

@@ -28,6 +28,9 @@ func (d *decision) first() bool {
 	if len(d.want.Members) == 0 {
 		return d.hold(NoInstances, "", "none that may have an overlay")
 	}
+	if d.reviewed(ScaleChange) {
+		return d.hold(AwaitsReview, "", FirstTree.String())
+	}
 	d.fallBack()
 	return d.conclude()
 }
@@ -41,6 +44,8 @@ func (d *decision) writerMoved() bool {
 		return false
 	case to == "" && d.rules.AllowShrink == "":
 		return d.hold(NeedsConsent, from, "the Writer Service would go")
+	case to == "" && d.reviewed(MembershipChange):
+		return d.hold(AwaitsReview, from, WriterDropped.String())
 	case to == "":
 		d.note(WriterDropped, from, "")
 		d.note(ShrinkAllowed, "", d.rules.AllowShrink)
@@ -56,16 +61,19 @@ func (d *decision) writerMoved() bool {
 	if !d.ready(to) && (from == "" || d.ready(from)) {
 		return d.hold(WriterNotReady, to, "")
 	}
-	d.note(WriterMoved, to, was(from))
-	return d.failover(to)
+	return d.failover(WriterMoved, to, was(from))
 }
 
-// failover switches to another writer without waiting for a batch window.
-func (d *decision) failover(to string) bool {
+// failover switches to another writer, for the reason that code and detail say, without waiting for a batch window. Where a person
+// reviews it, the switch is decided all the same: the live Services do not wait.
+func (d *decision) failover(code Code, to, detail string) bool {
+	d.note(code, to, detail)
 	d.urgent = true
 	d.switchTo(to)
 	if d.action == Publish {
 		d.action, d.class = Failover, FailoverChange
+		d.byReview = d.reviewed(FailoverChange)
+		d.waiting(d.byReview, AwaitsReview, to, code.String())
 	}
 	return true
 }
@@ -90,13 +98,18 @@ func (d *decision) timeline() uint32 {
 	return seen
 }
 
-// makeWay gives the new writer its overlay, because there is nothing to switch to before.
+// makeWay gives the new writer its overlay, because there is nothing to switch to before. While a person reviews that, the members go on.
 func (d *decision) makeWay(to string) bool {
+	d.note(WriterNotReady, to, "it has no overlay yet")
+	if d.reviewed(ScaleChange) {
+		d.note(OverlayAdded, to, "")
+		d.writerWaits = true
+		return false
+	}
 	w, _ := d.saw.Topology.Instance(to)
 	d.urgent = true
 	d.want.Members = slices.Clone(d.old.Members)
 	d.add([]discovery.Instance{w}, unproven)
-	d.note(WriterNotReady, to, "it has no overlay yet")
 	return d.conclude()
 }
 
