@@ -17,7 +17,8 @@
 //     request with other content, which is not wished any more, is closed.
 //  4. A person gave the open pull request another base, or edited a file of ours on its branch to something else than is
 //     wished now: stop, and say so in one comment. An edit that happens to be what is wished stops nobody.
-//  5. An open pull request without a branch is being merged or closed in this moment: wait for what comes of it.
+//  5. An open pull request without a branch is being merged or closed in this moment: wait for what comes of it, here and
+//     in rules 2 and 3.
 //  6. No branch, or our files on it are not as wished, or it has nothing that the base does not have: a commit on it. Who
 //     merges directly also wants the base's head in it. That the base moved elsewhere is no reason.
 //  7. No open pull request: open one.

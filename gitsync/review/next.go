@@ -7,7 +7,7 @@ func Next(s Seen) (Step, State) {
 		return s.sweep(), Merged
 	case !s.Wanted:
 		return s.unwanted()
-	case s.Declined && open && !s.Pull.Retargeted:
+	case s.Declined && open && s.Branch.There && !s.Pull.Retargeted:
 		return CloseDeclined, Declined
 	case s.Declined:
 		return Rest, Declined
@@ -39,6 +39,8 @@ func (s Seen) unwanted() (Step, State) {
 	switch {
 	case s.Pull.Phase == OpenPull && s.Pull.Retargeted:
 		return Rest, Stopped
+	case s.Pull.Phase == OpenPull && !s.Branch.There:
+		return Rest, Closed
 	case s.Pull.Phase == OpenPull:
 		return CloseEqual, Closed
 	case s.Pull.Phase == MergedPull:
