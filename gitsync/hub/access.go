@@ -90,7 +90,7 @@ func (c *Client) repository(ctx context.Context) (Access, error) {
 func (c *Client) protection(ctx context.Context, branch string, a *Access) error {
 	var b github.Branch
 	_, err := c.get(ctx, "branches/"+url.PathEscape(branch), &b)
-	if errors.Is(judged(ctx, err), ErrNotFound) || err == nil && b.GetName() != branch {
+	if errors.Is(err, ErrNotFound) || err == nil && b.GetName() != branch {
 		return nil // none, or one that was renamed
 	}
 	if err != nil {
@@ -121,10 +121,7 @@ func (c *Client) rules(ctx context.Context, branch string, a *Access) error {
 		resp, err = c.get(ctx, fmt.Sprintf("rules/branches/%s?page=%d&per_page=%d", branch, page.Page, page.PerPage), &some)
 		return some, resp, err
 	})
-	if err != nil {
-		if without(judged(ctx, err)) {
-			return nil
-		}
+	if err != nil && !without(err) {
 		return err
 	}
 	for _, r := range all {
@@ -143,20 +140,17 @@ func without(err error) bool {
 	return errors.Is(err, ErrNotFound) || errors.Is(err, ErrAuth) && strings.Contains(strings.ToLower(err.Error()), "upgrade to")
 }
 
-func judged(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return judge(ctx, err, nil)
-}
-
-// get reads what go-github has no call for.
+// get reads what go-github has no call for. Its error is one of the kinds.
 func (c *Client) get(ctx context.Context, path string, into any) (*github.Response, error) {
 	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", c.owner, c.name, path), nil)
 	if err != nil {
 		return nil, err
 	}
-	return c.gh.Do(ctx, req, into)
+	resp, err := c.gh.Do(ctx, req, into)
+	if err != nil {
+		return nil, judge(ctx, err, nil)
+	}
+	return resp, nil
 }
 
 // Checks reads check suites, check runs and commit statuses of a commit.

@@ -57,6 +57,7 @@ func explain(ctx context.Context, err error, doing string, own ...verdict) error
 	return fmt.Errorf("%s: %w", doing, judge(ctx, err, own))
 }
 
+// judge finds the kind of an error of go-github, whose answer it reads: once. An error that has its kind stays as it is.
 func judge(ctx context.Context, err error, own []verdict) error {
 	var f *fault
 	if errors.As(err, &f) {

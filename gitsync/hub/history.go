@@ -74,7 +74,7 @@ func (c *Client) MergeInto(ctx context.Context, branch, head, message string) (s
 	})
 	switch {
 	case err != nil:
-		return "", explain(ctx, err, doing, verdict{http.StatusConflict, "", ErrRefused})
+		return "", explain(ctx, err, doing, verdict{409, "was modified", ErrMoved}, verdict{409, "", ErrRefused})
 	case resp.StatusCode == http.StatusNoContent:
 		return "", nil
 	}

@@ -2,10 +2,13 @@ package hub
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +106,27 @@ func TestCacheKeepsNoLargeAnswer(t *testing.T) {
 		})
 		if got := c.tag(req) == fmt.Sprint(size); got != kept {
 			t.Errorf("%d bytes: kept is %v", size, got)
+		}
+	}
+}
+
+func TestAnswersAreBounded(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := strconv.Atoi(r.URL.Path[1:])
+		_, _ = w.Write(bytes.Repeat([]byte("["), n))
+	}))
+	defer s.Close()
+	auth := Fixed(func(context.Context) (string, error) { return "token", nil })
+	w := newWire(Options{Auth: auth}.withDefaults(), nil)
+	defer w.base.CloseIdleConnections()
+	w.most = 1000
+	for n, want := range map[int]error{1000: nil, 1001: ErrRefused, 1 << 20: ErrRefused} {
+		resp, err := w.client().Get(fmt.Sprintf("%s/%d", s.URL, n))
+		if !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		if err == nil {
+			_ = resp.Body.Close()
 		}
 	}
 }

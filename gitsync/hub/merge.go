@@ -82,6 +82,10 @@ func (p problem) kind() error {
 		return ErrNotFound
 	case "STALE_DATA":
 		return ErrMoved
+	case "UNPROCESSABLE":
+		if strings.Contains(strings.ToLower(p.Message), "was modified") {
+			return ErrMoved
+		}
 	case "", "INTERNAL", "SERVICE_UNAVAILABLE":
 		return ErrUnreachable
 	}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -30,6 +30,7 @@ type wire struct {
 	gate  *gate
 	pace  *pace
 	cache *cache
+	most  int // bytes of an answer
 }
 
 func newWire(o Options, pool *x509.CertPool) *wire {
@@ -47,6 +48,7 @@ func newWire(o Options, pool *x509.CertPool) *wire {
 		gate:  &gate{},
 		pace:  newPace(o.Pause, o.Now, o.Sleep),
 		cache: newCache(cacheLimit),
+		most:  answerLimit,
 	}
 }
 
@@ -145,19 +147,19 @@ func (w *wire) send(req *http.Request, token string) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(req, resp, token)
+	return w.read(req, resp, token)
 }
 
 // read takes the whole answer in, so that one that breaks off is an error here and not a short list later. What GitHub
 // says of an error goes into texts for people: the token is not repeated.
-func read(req *http.Request, resp *http.Response, token string) (*answer, error) {
+func (w *wire) read(req *http.Request, resp *http.Response, token string) (*answer, error) {
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(w.most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > answerLimit {
-		return nil, faultf(ErrRefused, "an answer of more than "+strconv.Itoa(answerLimit>>20)+" MB")
+	if len(body) > w.most {
+		return nil, faultf(ErrRefused, fmt.Sprintf("an answer of more than %d bytes", w.most))
 	}
 	if resp.StatusCode >= http.StatusMultipleChoices {
 		body = bytes.ReplaceAll(body, []byte(token), []byte("[token]"))
