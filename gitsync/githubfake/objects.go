@@ -198,6 +198,9 @@ func createTree(c *call) answer {
 		changes[e.Path] = ch
 	}
 	sha, err := c.s.store.graft(in.BaseTree, changes)
+	if sha == emptyTree {
+		sha, err = c.s.store.putTree(nil)
+	}
 	if errors.Is(err, errNoSuchFile) {
 		return unprocessable("GitRPC::BadObjectState")
 	}

@@ -1,10 +1,13 @@
 package githubfake
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // route is one operation of the API.
 type route struct {
-	// name is how tests call it: the method, and the path below the repository ("POST pulls").
+	// name is how tests call it: the method, and the path below the repository ("POST pulls", "PATCH git/refs/{ref}").
 	name string
 	// path is the pattern below the server, for http.ServeMux.
 	method, path string
@@ -35,7 +38,7 @@ func routes() []route {
 	var all []route
 	for _, group := range [][]route{gitRoutes(), repositoryRoutes(), pullRoutes(), issueRoutes()} {
 		for _, r := range group {
-			r.name = r.method + " " + r.path
+			r.name = r.method + " " + strings.ReplaceAll(r.path, "...", "")
 			if r.path == "" {
 				r.name, r.path = r.method+" repository", "/repos/{owner}/{repo}"
 			} else {

@@ -126,6 +126,9 @@ func (st store) graft(base string, changes map[string]change) (string, error) {
 			return "", err
 		}
 	}
+	if len(entries) == 0 {
+		return emptyTree, nil // not written: it is nobody's unless it is the whole
+	}
 	return st.putTree(entries)
 }
 
