@@ -134,7 +134,7 @@ func spans(n int, names []string) markdown {
 	return enumerated(words)
 }
 
-// counted is "1 pod", "2 pods".
+// counted is "1 pod" or "2 pods".
 func counted(n int, noun markdown) markdown {
 	if n != 1 {
 		noun += "s"

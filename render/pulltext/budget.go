@@ -7,62 +7,76 @@ import (
 	"github.com/poolwright/poolwright/plan"
 )
 
-// bound is how many server connections something can come to at most.
-type bound struct {
-	n int
-	// each is what n is for: "" for all there is, else "database" or "user and database".
+// load is how many server connections one process opens at most.
+type load struct {
+	// known is the sum of what has a number.
+	known int
+	// more comes on top of it for each of what is not counted: "database", "user and database". None when everything is.
+	more int
 	each markdown
 	// open is true when there is no bound at all.
 	open bool
 }
 
-// of is what one process opens to the server because of d at most.
-func (l Limits) of(d database) bound {
-	users := l.Users
-	if d.oneUser {
-		users = 1
-	}
+// of is the load by one database. others is how many databases "*" stands for, 0 when that is not known.
+func (l Limits) of(d database, others int) load {
 	databases := 1
 	if d.name == anyDatabase {
-		databases = l.Databases
+		databases = others
 	}
-	one := d.pool * users // 0: not known, or without a bound
+	one := d.pool * l.users(d) // 0: not known, or without a bound
 	if d.most > 0 && (one == 0 || d.most < one) {
 		one = d.most
 	}
 	switch {
 	case one == 0 && d.pool == 0:
-		return bound{open: true}
+		return load{open: true}
 	case one == 0:
-		return bound{n: d.pool, each: "user and database"}
+		return load{more: d.pool, each: "user and database"}
 	case databases == 0:
-		return bound{n: one, each: "database"}
+		return load{more: one, each: "database"}
 	}
-	return bound{n: one * databases}
+	return load{known: one * databases}
 }
 
-// total is the bound of a whole process: a sum where everything is known, else the greatest for the vaguest unit.
-func (l Limits) total(list pools) bound {
-	var all bound
-	for _, d := range list {
-		one := l.of(d)
-		switch {
-		case one.open:
-			return one
-		case all.each == one.each && one.each == "":
-			all.n += one.n
-		case vagueness(one.each) > vagueness(all.each):
-			all = one
-		case one.each == all.each:
-			all.n = max(all.n, one.n)
+// users is how many log in to d, 0 when that is not known.
+func (l Limits) users(d database) int {
+	if d.oneUser {
+		return 1
+	}
+	return l.Users
+}
+
+// others is how many databases "*" stands for; known is false when that is not known.
+func (l Limits) others(list pools) (n int, known bool) {
+	named := len(list)
+	if list.anyDatabase() {
+		named--
+	}
+	return max(0, l.Databases-named), l.Databases > 0
+}
+
+// counted are the databases that clients can reach: "*" is none of them when all have an entry of their own.
+func (l Limits) counted(list pools) pools {
+	if n, known := l.others(list); known && n == 0 {
+		return slices.DeleteFunc(slices.Clone(list), func(d database) bool { return d.name == anyDatabase })
+	}
+	return list
+}
+
+// total is the load by all databases. Of several that are not counted the greatest stands for each.
+func (l Limits) total(list pools) (sum load) {
+	others, _ := l.others(list)
+	for _, d := range l.counted(list) {
+		one := l.of(d, others)
+		sum.known += one.known
+		sum.open = sum.open || one.open
+		if one.more > 0 && (sum.each == "" || one.each != "database") {
+			sum.each = one.each
 		}
+		sum.more = max(sum.more, one.more)
 	}
-	return all
-}
-
-// vagueness orders units: a database can have many users.
-func vagueness(each markdown) int {
-	return slices.Index([]markdown{"", "database", "user and database"}, each)
+	return sum
 }
 
 // budgetRow is what instances with the same numbers have in common.
@@ -81,7 +95,7 @@ func (p *paper) connections() []block {
 	for _, r := range p.budget() {
 		rows = append(rows, append([]markdown{spans(4, r.instances)}, r.cells...))
 	}
-	titles := []markdown{"Instance", "Pods:", "Each pod opens", "At most", "The instance takes"}
+	titles := []markdown{"Instance", "Pods:", "Each pod opens", "At most", "`max_connections`"}
 	blocks = append(blocks, table(6_000, "%d more rows of the budget", titles, rows))
 	return append(blocks, paragraph(p.unknowns()))
 }
@@ -94,7 +108,7 @@ func (p *paper) budget() (rows []budgetRow) {
 		if before := p.most(poolsOf(p.old, m.Name), replicas(p.old, m.Name)); before != most && before != "not known" {
 			most = before + " → **" + most + "**"
 		}
-		cells := []markdown{pods(p.objects, m.Name), p.Limits.each(list), most, p.takes(m.Name, list, n)}
+		cells := []markdown{pods(p.objects, m.Name), p.Limits.each(list), most, p.takes(m.Name)}
 		i := slices.IndexFunc(rows, func(r budgetRow) bool { return slices.Equal(r.cells, cells) })
 		if i < 0 {
 			i, rows = len(rows), append(rows, budgetRow{cells: cells})
@@ -107,12 +121,14 @@ func (p *paper) budget() (rows []budgetRow) {
 // each is the arithmetic of one process, database by database.
 func (l Limits) each(list pools) markdown {
 	var words []markdown
-	for i, d := range list {
-		if i == 4 && len(list) > 5 {
-			words = append(words, say("%d more databases", len(list)-i))
+	reachable := l.counted(list)
+	others, _ := l.others(list)
+	for i, d := range reachable {
+		if i == 4 && len(reachable) > 5 {
+			words = append(words, say("%d more databases", len(reachable)-i))
 			break
 		}
-		words = append(words, span(d.name)+": "+l.formula(d))
+		words = append(words, span(d.name)+": "+l.formula(d, others))
 	}
 	if len(words) == 0 {
 		return "not known"
@@ -121,7 +137,7 @@ func (l Limits) each(list pools) markdown {
 }
 
 // formula is "40 × 3 users × 2 databases = 240", as far as that is known.
-func (l Limits) formula(d database) markdown {
+func (l Limits) formula(d database, others int) markdown {
 	text := sizeOf(d.pool)
 	switch {
 	case d.oneUser:
@@ -131,17 +147,19 @@ func (l Limits) formula(d database) markdown {
 	default:
 		text += " a user"
 	}
-	if d.most > 0 {
+	if all := d.pool * l.users(d); d.most > 0 && (all == 0 || d.most < all) {
 		text += say(", at most %d", d.most)
 	}
 	switch {
-	case d.name == anyDatabase && l.Databases > 0:
-		text += ", × " + counted(l.Databases, "database")
-	case d.name == anyDatabase:
+	case d.name == anyDatabase && others > 0:
+		text += ", × " + counted(others, "database")
+	case d.name == anyDatabase && d.most+l.users(d) > 0:
 		text += " a database"
+	case d.name == anyDatabase:
+		text += " and database"
 	}
-	if total := l.of(d); total.each == "" && !total.open {
-		text += say(" = %d", total.n)
+	if n := l.of(d, others).known; n > 0 {
+		text += say(" = %d", n)
 	}
 	return text
 }
@@ -151,32 +169,54 @@ func (p *paper) most(list pools, pods int) markdown {
 	if len(list) == 0 || pods == 0 {
 		return "not known"
 	}
+	var words []markdown
 	total := p.Limits.total(list)
-	switch {
-	case total.open:
+	if total.open {
 		return "without a bound"
-	case total.each == "":
-		return say("%d × %d = %d", pods, total.n, pods*total.n)
 	}
-	return say("%d × %d = %d a %s", pods, total.n, pods*total.n, total.each)
+	if total.known > 0 {
+		words = append(words, say("%d × %d = %d", pods, total.known, pods*total.known))
+	}
+	if total.more > 0 {
+		words = append(words, say("%d × %d = %d a %s", pods, total.more, pods*total.more, total.each))
+	}
+	return joinedBy(words, ", plus ")
 }
 
-// takes compares with the instance's max_connections.
-func (p *paper) takes(instance string, list pools, pods int) markdown {
-	limit := p.Limits.MaxConnections[instance]
+// fit compares a load with what an instance has: by how many it is too few, and whether that is all there is to know.
+func (p *paper) fit(instance string) (limit, short int, final bool) {
+	list, pods := poolsOf(p.objects, instance), replicas(p.objects, instance)
+	limit = p.Limits.MaxConnections[instance]
 	total := p.Limits.total(list)
-	switch n := pods * total.n; {
+	short = max(0, pods*total.known-limit)
+	return limit, short, short > 0 || total.open || len(list) > 0 && pods > 0 && total.more == 0
+}
+
+// takes is the instance's max_connections, and whether it is enough.
+func (p *paper) takes(instance string) markdown {
+	limit, short, final := p.fit(instance)
+	switch {
 	case limit <= 0:
 		return "not known"
-	case total.open:
-		return say("%d, **which is no match for pools without a bound**", limit)
-	case len(list) == 0 || pods == 0 || total.each != "":
-		return say("%d", limit)
-	case n > limit:
-		return say("%d, **%d too few: %d > %d**", limit, n-limit, n, limit)
-	default:
-		return say("%d, enough", limit)
+	case short > 0:
+		return say("%d: **%d too few (%d > %d)**", limit, short, limit+short, limit)
+	case p.Limits.total(poolsOf(p.objects, instance)).open:
+		return say("%d: **too few for pools without a bound**", limit)
+	case final:
+		return say("%d: enough", limit)
 	}
+	return say("%d", limit)
+}
+
+// overbooked are the instances that can get more connections than they take.
+func (p *paper) overbooked() (names []string) {
+	for _, m := range p.want.Members {
+		limit, short, _ := p.fit(m.Name)
+		if limit > 0 && (short > 0 || p.Limits.total(poolsOf(p.objects, m.Name)).open) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 // unknowns says in words which factors are missing, and what is not in the table.
@@ -186,7 +226,7 @@ func (p *paper) unknowns() markdown {
 		missing = append(missing, "how many users the auth file has")
 	}
 	if p.Limits.Databases == 0 && p.anyDatabase() {
-		missing = append(missing, "how many databases `*` stands for")
+		missing = append(missing, "how many databases there are behind `*`")
 	}
 	if len(p.Limits.MaxConnections) == 0 {
 		missing = append(missing, "`max_connections` of the instances")
@@ -203,8 +243,11 @@ func (p *paper) unknowns() markdown {
 	return text
 }
 
+// anyDatabase reports whether some instance takes clients of any database.
 func (p *paper) anyDatabase() bool {
-	return slices.ContainsFunc(p.want.Members, func(m plan.Member) bool {
-		return slices.ContainsFunc(poolsOf(p.objects, m.Name), func(d database) bool { return d.name == anyDatabase })
-	})
+	return slices.ContainsFunc(p.want.Members, func(m plan.Member) bool { return poolsOf(p.objects, m.Name).anyDatabase() })
+}
+
+func (list pools) anyDatabase() bool {
+	return slices.ContainsFunc(list, func(d database) bool { return d.name == anyDatabase })
 }

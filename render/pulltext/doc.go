@@ -12,7 +12,7 @@
 //     before and after, and the difference key by key with what moves traffic on top. Evidence, objects, connections,
 //     checks and ways back follow. The unified diff is last, and folded.
 //  4. The connections an instance can get are computed as PgBouncer does it: pods × the sum over databases of pool and reserve ×
-//     users, capped by max_db_connections. A factor that is not known stays a unit ("a user", "a database"). max_user_connections
+//     users, capped by max_db_connections. A factor that is not known stays a unit ("a user", "a database"); what is known may be too much already. max_user_connections
 //     could only lower the number, and is left out. The number is compared with max_connections where that is known.
 //  5. Text that is not ours is foreign: details, names, contents of files, checks, commands. The type markdown is what may
 //     stand in a body, and only prose, span and fenced make it out of foreign text. Controls and marks of the writing

@@ -71,7 +71,7 @@ type Ahead struct {
 type Limits struct {
 	// Users is how many users the auth file has, 0 when it is not known.
 	Users int
-	// Databases is how many databases "*" stands for, 0 when it is not known.
+	// Databases is how many databases clients use; those without an entry of their own go by "*". 0 when it is not known.
 	Databases int
 	// MaxConnections is what an instance has for clients: max_connections without what is reserved. None when it is not known.
 	MaxConnections map[string]int
@@ -107,6 +107,7 @@ type paper struct {
 	changes      []change
 	topology     discovery.Topology
 	files        []string // that differ, sorted
+	keyed        keyed
 }
 
 func newPaper(d Draft) (*paper, error) {
@@ -119,6 +120,7 @@ func newPaper(d Draft) (*paper, error) {
 		}
 	}
 	slices.Sort(p.files)
+	p.keyed = p.sift(render.Summary(d.Before, d.After))
 	if d.BuiltAfter == nil || d.BuiltBefore == nil && d.Declared.Epoch > 0 {
 		return p, nil
 	}
@@ -169,8 +171,17 @@ func (p *paper) commit() (title string, trailers []string, err error) {
 	}
 	subject, _, _ := strings.Cut(message, "\n")
 	end := fmt.Sprintf(" (epoch %d)", p.want.Epoch)
-	subject = clipped(plain(oneLine(strings.TrimSuffix(subject, end)+p.andThen())), MaxTitle-len(end))
-	return subject + end, p.trailers(), nil
+	subject = plain(oneLine(strings.TrimSuffix(subject, end) + p.andThen()))
+	return shortened(subject, MaxTitle-len(end)) + end, p.trailers(), nil
+}
+
+// shortened ends with a whole word where that costs little.
+func shortened(s string, n int) string {
+	short := clipped(s, n)
+	if blank := strings.LastIndexByte(short, ' '); short != s && blank > len(short)/2 {
+		short = strings.TrimRight(short[:blank], " ,") + "…"
+	}
+	return short
 }
 
 // andThen names the classes of later steps that the subject does not tell of.

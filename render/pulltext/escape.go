@@ -51,16 +51,20 @@ func escaped(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		inWord := i > 0 && i+1 < len(s) && isWord(s[i-1]) && isWord(s[i+1])
-		if strings.ContainsRune("\\`*[]<>~&$", r) || r == '_' && !inWord || i == 0 && strings.ContainsRune("#+-=", r) {
+		if strings.ContainsRune("\\`*[]<>~&$", r) || r == '_' && !inWord {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
 	}
-	return numbered.ReplaceAllString(b.String(), `$1\$2`)
+	return b.String()
 }
 
-// numbered is what begins an ordered list.
-var numbered = regexp.MustCompile(`^([0-9]+)([.)])`)
+// opening is prose at the beginning of a line or a list item, where a few more characters have a meaning.
+func opening(s string) markdown {
+	return markdown(openers.ReplaceAllString(string(prose(s)), `$1\$2`))
+}
+
+var openers = regexp.MustCompile(`^([0-9]*)([#+=.)-])`)
 
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
@@ -120,6 +124,8 @@ func visible(s string) string {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\t' || !unseen(r):
 			b.WriteRune(r)
+		case r == '\r':
+			b.WriteString(`\r`)
 		default:
 			fmt.Fprintf(&b, `\u%04x`, r)
 		}

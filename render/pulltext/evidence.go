@@ -139,6 +139,9 @@ func (p *paper) notes() (said []markdown) {
 		said = append(said, "**Doubt**: "+aboutOf(d.Code.String(), d.Instance, d.Detail))
 	}
 	for _, n := range p.topology.Notes {
+		if n.Code == discovery.NoAnswer { // it is in the table
+			continue
+		}
 		said = append(said, "Note: "+aboutOf(n.Code.String(), n.Instance, n.Detail))
 	}
 	for _, a := range p.Seen.Answers {

@@ -131,12 +131,27 @@ func compare(old, now objects) (list []change) {
 	return list
 }
 
-// tally counts changes by verb.
-func tally(changes []change) (n [3]int) {
+// tally counts changes by verb: "4 objects are added, 3 change, 1 is removed".
+func tally(changes []change) markdown {
+	var n [3]int
 	for _, c := range changes {
 		n[c.verb]++
 	}
-	return n
+	var words []markdown
+	for v, forms := range [...][2]markdown{added: {"is added", "are added"}, changed: {"changes", "change"}, removed: {"is removed", "are removed"}} {
+		form := forms[min(n[v], 2)/2]
+		switch {
+		case n[v] == 0:
+		case len(words) == 0:
+			words = append(words, counted(n[v], "object")+" "+form)
+		default:
+			words = append(words, say("%d %s", n[v], form))
+		}
+	}
+	if len(words) == 0 {
+		return "No object changes"
+	}
+	return joinedBy(words, ", ")
 }
 
 // resources is a table of what is added, changed and removed, for the cluster and for each instance.
@@ -145,10 +160,12 @@ func (p *paper) resources() []block {
 		return nil
 	}
 	b := table(7_000, "%d more rows of objects", []markdown{"Of", "Added", "Changed", "Removed"}, p.resourceRows())
-	n := tally(p.changes)
+	if len(b.lines) == 0 {
+		return []block{heading("Objects"), paragraph("No object changes: comments, or the layout of a file.")}
+	}
 	return []block{
 		heading("Objects"),
-		paragraph(say("What `kubectl` would see: %d added, %d changed, %d removed. A ConfigMap whose name carries a hash counts as the same one.", n[added], n[changed], n[removed])),
+		paragraph(tally(p.changes) + ", as built by kustomize. A ConfigMap with another hash in its name counts as the same one."),
 		b,
 	}
 }

@@ -9,7 +9,7 @@ func (p *paper) checks() []block {
 	blocks := []block{heading("Checked")}
 	var items []markdown
 	for _, c := range p.Checked {
-		items = append(items, prose(c))
+		items = append(items, opening(c))
 	}
 	if len(items) == 0 {
 		items = append(items, "Nothing was checked.")
@@ -25,10 +25,17 @@ func (p *paper) checks() []block {
 func (p *paper) outcomes() []block {
 	return []block{heading("Merge it, leave it, or close it"), list(3_000, "%d more", []markdown{
 		"**Merged**: " + p.merged(),
-		"**Left open**: it follows the facts. poolwright updates it in place, never by force, and closes it with a reason when Git needs it no more. " +
+		"**Left open**: " + p.meanwhile() + "poolwright updates it in place as the facts change, never by force, and closes it with a reason when Git needs it no more. " +
 			"Commits of yours on its branch stay; if you edit a generated file there, poolwright stops and says so. Yours are the Cluster file and `custom/`.",
 		"**Closed without a merge**: " + p.closed(),
 	})}
+}
+
+func (p *paper) meanwhile() markdown {
+	if p.Ahead == nil {
+		return ""
+	}
+	return "the Services are held where they are, against the GitOps tool. "
 }
 
 func (p *paper) merged() markdown {
@@ -38,9 +45,11 @@ func (p *paper) merged() markdown {
 	case p.writerMoves():
 		return say("the GitOps tool moves the two Services. Until then clients stay with %s.", orNone(p.Declared.Writer))
 	case p.first():
-		return "the GitOps tool creates the objects. Nothing that runs today is touched."
+		return "the GitOps tool creates the objects. Applications use them when they are pointed at the two Services."
 	case p.Declared.Epoch != p.want.Epoch:
 		return "the GitOps tool applies it; new connections of readers go by the new selector. The writer stays."
+	case len(p.keyed.selectors) > 0:
+		return "the GitOps tool applies it, and the Services select again what `topology.yaml` says."
 	}
 	return "the GitOps tool applies it. Whom the Services select does not change."
 }

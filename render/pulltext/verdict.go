@@ -19,6 +19,9 @@ func (p *paper) verdict() []block {
 			"This pull request makes Git match. If it is closed, the Services stay as they are, and Git stays behind.",
 			span(p.Ahead.Writer), p.Ahead.Epoch, stamp(p.Ahead.Since))))
 	}
+	if over := p.overbooked(); len(over) > 0 {
+		blocks = append(blocks, paragraph(say("> [!WARNING]\n> %s can get more connections than `max_connections` allows: see *Server connections*.", spans(4, over))))
+	}
 	return blocks
 }
 
@@ -40,8 +43,12 @@ func (p *paper) headline() markdown {
 		said := say("The writer of %s moves from %s to %s", name, orNone(p.Declared.Writer), orNone(p.want.Writer))
 		return joinedBy(append([]markdown{said}, p.moves()...), "; ") + "."
 	}
-	if said := p.moves(); len(said) > 0 {
+	said := p.moves()
+	switch {
+	case len(said) > 0:
 		return say("%s: %s.", name, joinedBy(said, "; "))
+	case len(p.keyed.selectors) > 0:
+		return say("%s: the selectors in Git are put right.", name)
 	}
 	return say("%s: the generated files change, and nobody's role does.", name)
 }
@@ -71,24 +78,27 @@ func (p *paper) moves() (said []markdown) {
 	return said
 }
 
-// epoch says whether selectors change: only then the epoch does.
+// epoch says whether selectors change, by what is in the files: a person may have edited them.
 func (p *paper) epoch() markdown {
-	if p.Declared.Epoch == p.want.Epoch {
-		return say("The epoch stays %d: no selector changes.", p.want.Epoch)
-	}
-	if p.first() {
+	text := say("Epoch %d → %d", p.Declared.Epoch, p.want.Epoch)
+	switch {
+	case p.first():
 		return say("Epoch %d.", p.want.Epoch)
+	case p.Declared.Epoch == p.want.Epoch:
+		text = say("The epoch stays %d", p.want.Epoch)
 	}
-	return say("Epoch %d → %d: selectors change.", p.Declared.Epoch, p.want.Epoch)
+	if len(p.keyed.selectors) == 0 {
+		return text + ", and no selector changes."
+	}
+	return text + "; **selectors change**."
 }
 
 // extent counts what the change touches.
 func (p *paper) extent() markdown {
 	if !p.built() {
-		return counted(len(p.files), "file") + " differ; what that means for objects and pods is not known, because the trees were not built."
+		return "What differs: " + counted(len(p.files), "file") + "; what that means for objects and pods is not known, because the trees were not built."
 	}
-	n := tally(p.changes)
-	return say("%s added, %d changed, %d removed. %s", counted(n[added], "object"), n[changed], n[removed], p.restarts())
+	return say("%s. %s", tally(p.changes), p.restarts())
 }
 
 // restarts says whose pods are replaced.
@@ -120,7 +130,7 @@ func (p *paper) why() []block {
 	blocks := []block{heading("Why")}
 	for i, s := range p.Steps {
 		if len(p.Steps) > 1 {
-			blocks = append(blocks, paragraph(say("**%d. %s** (a commit of its own, epoch %d)", i+1, s.Class.String(), s.Want.Epoch)))
+			blocks = append(blocks, paragraph(say("**%d. %s** (a commit of its own, epoch %d)", i+1, titled(s.Class.String()), s.Want.Epoch)))
 		}
 		blocks = append(blocks, list(3_000/len(p.Steps), "%d more reasons", p.reasons(s)))
 	}
@@ -186,7 +196,7 @@ func sentence(r plan.Reason) markdown {
 	said := markdown(text)
 	switch {
 	case r.Instance == "":
-		said = markdown(strings.ToUpper(text[:1]) + text[1:])
+		said = markdown(titled(text))
 	case slices.Contains(verbs, verb):
 		said = span(r.Instance) + " " + said
 	default:
@@ -196,6 +206,11 @@ func sentence(r plan.Reason) markdown {
 		said += say(" (%s)", r.Detail)
 	}
 	return said + "."
+}
+
+// titled begins with a capital letter.
+func titled(text string) string {
+	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
 func names(s plan.State) []string {

@@ -164,7 +164,7 @@ func cases(t testing.TB) map[string]pulltext.Draft {
 	})
 	live := failover
 	live.Ahead = &pulltext.Ahead{Writer: "example-pg-2", Epoch: 8, Since: noon.Add(700 * time.Millisecond)}
-	live.Limits = pulltext.Limits{Users: 3, Databases: 2, MaxConnections: map[string]int{"example-pg-1": 1700, "example-pg-2": 1700, "example-pg-3": 400}}
+	live.Limits = pulltext.Limits{Users: 3, Databases: 3, MaxConnections: map[string]int{"example-pg-1": 1700, "example-pg-2": 1700, "example-pg-3": 400}}
 
 	return map[string]pulltext.Draft{
 		"failover":      failover,
@@ -196,7 +196,7 @@ func config(t testing.TB, old clusters.Cluster) pulltext.Draft {
     instanceOverrides: [{name: example-pg-3, replicas: 1, config: {pgbouncer: {default_pool_size: 20}}}]`)
 	d := drawn(t, old, pulltext.Draft{
 		Cluster: c, Declared: three(7), LastFacts: three(7).Facts("spec-0"),
-		Limits: pulltext.Limits{Users: 3, Databases: 2, MaxConnections: map[string]int{"example-pg-1": 1000, "example-pg-2": 1000, "example-pg-3": 1000}},
+		Limits: pulltext.Limits{Users: 3, Databases: 3, MaxConnections: map[string]int{"example-pg-1": 1000, "example-pg-2": 1000, "example-pg-3": 1000}},
 		Steps:  []plan.Plan{step(plan.Publish, plan.ConfigChange, three(7), reason(plan.OverlayPinned, 3, ""))},
 	})
 	d.RevertHold = 24 * time.Hour
