@@ -21,21 +21,21 @@ func Load(file string, data []byte) (Cluster, error) {
 
 func (r *report) load(data []byte) Cluster {
 	if n := r.parse(data); n != nil {
-		return r.check(n)
+		return r.check(n, func(map[string]any) {})
 	}
 	return Cluster{}
 }
 
-// check reads and judges a parsed file.
-func (r *report) check(n *yaml.Node) Cluster {
-	tree := r.decode(n)
+// check reads and judges a parsed file, which complete may add to.
+func (r *report) check(n *yaml.Node, complete func(tree map[string]any)) (c Cluster) {
+	tree := r.decode(n, fileSchema())
 	if tree == nil {
-		return Cluster{}
+		return c
 	}
 	r.credentials(tree)
-	fill(tree)
-	c, err := toCluster(tree)
-	if err != nil {
+	complete(tree)
+	fill(tree, Defaults())
+	if err := into(tree, &c); err != nil {
 		r.add("", err.Error(), "", false)
 		return Cluster{}
 	}
@@ -43,15 +43,13 @@ func (r *report) check(n *yaml.Node) Cluster {
 	return c
 }
 
-// toCluster turns a decoded tree into the types. The schema is made from the types, so everything has its place.
-func toCluster(tree map[string]any) (Cluster, error) {
+// into turns a decoded tree into its type. The schema is made from the types, so everything has its place.
+func into(tree map[string]any, v any) error {
 	b, err := json.Marshal(tree)
 	if err != nil {
-		return Cluster{}, err
+		return err
 	}
-	var c Cluster
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
-	err = dec.Decode(&c)
-	return c, err
+	return dec.Decode(v)
 }

@@ -16,7 +16,8 @@ var credentialShapes = []*regexp.Regexp{
 	regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@`),                      // URL
 	regexp.MustCompile(`\bmd5[0-9a-fA-F]{32}\b|SCRAM-SHA-256\$`),                               // password verifiers
 	regexp.MustCompile(`(?m)^\s*"[^"]+"\s+"[^"]+"`),                                            // a line of userlist.txt
-	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----`),
+	regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY( BLOCK)?-----`),
+	regexp.MustCompile(`\b(gh[opsur]|github_pat|glpat)[_-][A-Za-z0-9_-]{20}`), // tokens of forges
 }
 
 // secretFlag is a flag of a command line that takes a secret, and the secret when it is in the same word.
@@ -42,7 +43,8 @@ var reference = regexp.MustCompile(`^\$(\(|\{|[A-Za-z_0-9])`)
 
 // isCredential tells whether a text contains a secret. Every shape needs one of a few characters, which most texts lack.
 func isCredential(text string) bool {
-	if !strings.ContainsAny(text, `='"@$`) && !strings.Contains(text, "md5") && !strings.Contains(text, "-----") {
+	mayBe := func(sign string) bool { return strings.Contains(text, sign) }
+	if !strings.ContainsAny(text, `='"@$`) && !mayBe("md5") && !mayBe("-----") && !mayBe("gh") && !mayBe("git") && !mayBe("glpat") {
 		return false
 	}
 	for _, shape := range credentialShapes {

@@ -23,8 +23,8 @@ type decoder struct {
 	deep int // levels above the node being visited
 }
 
-func (r *report) decode(n *yaml.Node) map[string]any {
-	d := decoder{report: r, root: fileSchema(), left: maxNodes}
+func (r *report) decode(n *yaml.Node, root *schema) map[string]any {
+	d := decoder{report: r, root: root, left: maxNodes}
 	r.places[""] = place{line: n.Line}
 	v, _ := d.value(n, d.root, "")
 	if d.spent() {

@@ -91,13 +91,20 @@ func oneOf(words []string) string {
 }
 
 func enumHint(value string, s *schema, at string) string {
-	if at == "kind" && value == importKind {
-		return "poolwright import makes a Cluster file of it"
+	if hint := kindHints[value]; at == "kind" && hint != "" {
+		return hint
 	}
 	if hint := suggest(value, slices.Clone(s.Enum)); strings.HasPrefix(hint, "did you mean") {
 		return hint
 	}
 	return ""
+}
+
+// kindHints are for files of another kind than was asked for.
+var kindHints = map[string]string{
+	importKind: "poolwright import makes a Cluster file of it",
+	Kind:       "this is the file of one cluster; a Fleet file names many",
+	FleetKind:  "this file is of many clusters; a Cluster file is of one",
 }
 
 // integer reads a plain decimal number. Our own fields end in int32 fields of Kubernetes.

@@ -48,6 +48,7 @@ func Defaults() []Default {
 		{"spec.publish.policy.failover", "commit"},
 		{"spec.publish.policy.membership", "commit"},
 		{"spec.publish.policy.scale", "commit"},
+		{"spec.publish.via", "git"},
 		{"spec.services.perInstances.type", "ClusterIP"},
 		{"spec.services.reader.name", "reader"},
 		{"spec.services.reader.type", "ClusterIP"},
@@ -157,6 +158,21 @@ func deriveProof(proof *Proof, p PgBouncer) {
 
 func derivePublish(p *Publish, name string) {
 	orText(&p.Path, "clusters/"+name)
+	derivePublishTo(&p.PublishTo)
+	if p.Forge != nil {
+		derivePullRequest(&p.PullRequest, name)
+	}
+}
+
+func derivePullRequest(p *PullRequest, name string) {
+	orText(&p.Branch, "poolwright/"+name)
+	orText(&p.Merge, "byPeople")
+	if p.Merge != "byPeople" {
+		orText(&p.Method, "squash")
+	}
+}
+
+func derivePublishTo(p *PublishTo) {
 	orText(&p.Committer.Name, p.Author.Name)
 	orText(&p.Committer.Email, p.Author.Email)
 	if p.Auth.TokenEnv != "" || p.Auth.TokenFile != "" {
@@ -164,6 +180,19 @@ func derivePublish(p *Publish, name string) {
 	}
 	if p.Auth.TokenType == "basic" {
 		orText(&p.Auth.Username, "x-access-token")
+	}
+	if p.Forge != nil {
+		deriveForge(p.Forge, *p)
+	}
+}
+
+// deriveForge: the API is asked as whom Git logs in, unless a person says otherwise.
+func deriveForge(f *Forge, p PublishTo) {
+	f.API = apiOf(*f)
+	orText(&f.Repository, ownerAndName(f.API, p.Repository))
+	orText(&f.CAFile, p.Auth.CAFile)
+	if f.Auth == (ForgeAuth{}) {
+		f.Auth = p.Auth.forForge()
 	}
 }
 
@@ -179,9 +208,9 @@ func orInt(n *int, otherwise int) {
 	}
 }
 
-// fill puts every default into a decoded file where the file has no value.
-func fill(tree map[string]any) {
-	for _, d := range Defaults() {
+// fill puts defaults into a decoded file where the file has no value.
+func fill(tree map[string]any, defaults []Default) {
+	for _, d := range defaults {
 		fillOne(tree, strings.Split(d.Path, "."), d.Value)
 	}
 }
@@ -189,12 +218,7 @@ func fill(tree map[string]any) {
 func fillOne(m map[string]any, keys []string, value any) {
 	last := len(keys) - 1
 	for _, k := range keys[:last] {
-		next, ok := m[k].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			m[k] = next
-		}
-		m = next
+		m = mapping(m, k)
 	}
 	if _, ok := m[keys[last]]; !ok {
 		m[keys[last]] = value

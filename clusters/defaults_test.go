@@ -32,8 +32,13 @@ func TestDefaultsHaveAFieldAndItsType(t *testing.T) {
 		}
 	}
 	tree := map[string]any{}
-	fill(tree)
-	if _, err := toCluster(tree); err != nil {
+	fill(tree, Defaults())
+	if err := into(tree, &Cluster{}); err != nil {
+		t.Error(err)
+	}
+	tree = map[string]any{}
+	fill(tree, fleetDefaults())
+	if err := into(tree, &Fleet{}); err != nil || len(fleetDefaults()) == 0 {
 		t.Error(err)
 	}
 }

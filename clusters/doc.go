@@ -22,9 +22,14 @@
 //     hosts that are one server, keys and entries of pgbouncer.ini (no newline, no host or port in [databases], no global setting
 //     in an override) and the directories of its files, containers, volumes and images of the pod, the version of PgBouncer, times
 //     that have to fit into each other (drain into the grace period, query_wait_timeout below clientTimeout), logins that TLS cannot
-//     bring about, the repository, its branch and directory. Nothing that depends on the file alone is left for the drawing to find.
+//     bring about, the repository, its branch and directory, the forge and what needs one, keys to sign with. Nothing that depends on the
+//     file alone is left for the drawing to find.
 //  8. Everything that is wrong is reported together, sorted by line. Only a file without problems gives a Cluster.
 //  9. Defaults that follow from other fields are derived, and intervals below their floor are raised to it.
+//
+// LoadFleet reads a Fleet file by rules 1 to 9: the repository that holds many Cluster files, as whom it is read and written, and which
+// events are listened to. Fleet.Load reads one of these Cluster files by the same rules, and before rule 6 completes spec.publish by the
+// Fleet's. Such a file may choose neither another place nor credentials: whoever writes it is not always who runs poolwright.
 //
 // Domain names are opaque: no region, partition or provider is ever read from one.
 //

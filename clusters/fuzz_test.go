@@ -50,6 +50,35 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
+// FuzzLoadFleet: no input panics, a loaded fleet marshals to a file that loads to the same, and so do its clusters.
+func FuzzLoadFleet(f *testing.F) {
+	seed(f, "testdata/fleet/good/*.yaml", "testdata/fleet/bad/*.yaml")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fleet, err := LoadFleet("fleet.yaml", data)
+		if err != nil {
+			return
+		}
+		text, err := json.Marshal(fleet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := LoadFleet("again.yaml", text)
+		if err != nil {
+			t.Fatalf("%s\n%v", text, err)
+		}
+		if diff := cmp.Diff(fleet, again); diff != "" {
+			t.Fatal(diff)
+		}
+		c, err := fleet.Load("clusters/example-pg/cluster.yaml", []byte(base))
+		if problems, _ := err.(Errors); err != nil && (len(problems) != 1 || problems[0].Path != "spec.publish.pullRequest.branch") {
+			t.Fatal(err)
+		}
+		if err == nil && (c.Spec.Publish.Repository != fleet.Spec.Publish.Repository || c.Dir() != "clusters/example-pg") {
+			t.Fatalf("%+v", c.Spec.Publish)
+		}
+	})
+}
+
 // FuzzImport: no input panics, and what Import writes is what Load takes, with the same meaning.
 func FuzzImport(f *testing.F) {
 	seed(f, "testdata/import/*.yaml")

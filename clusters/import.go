@@ -183,7 +183,7 @@ func (im *importer) translate() {
 func (im *importer) prune() error {
 	for {
 		r := newReport("")
-		im.cluster = r.check(im.root)
+		im.cluster = r.check(im.root, func(map[string]any) {})
 		if !im.drop(r) {
 			im.report = r
 			return im.judge()

@@ -12,8 +12,14 @@ import (
 //go:embed cluster.schema.json
 var schemaText []byte
 
-// fileSchema is the parsed schema of a Cluster file.
-var fileSchema = sync.OnceValue(parseSchema)
+//go:embed fleet.schema.json
+var fleetSchemaText []byte
+
+// fileSchema is the parsed schema of a Cluster file, fleetSchema that of a Fleet file.
+var (
+	fileSchema  = sync.OnceValue(func() *schema { return parseSchema(schemaText) })
+	fleetSchema = sync.OnceValue(func() *schema { return parseSchema(fleetSchemaText) })
+)
 
 // schema is the part of JSON Schema that schemagen writes.
 type schema struct {
@@ -43,9 +49,9 @@ func (a *additional) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, &a.schema)
 }
 
-func parseSchema() *schema {
+func parseSchema(text []byte) *schema {
 	var s schema
-	if err := json.Unmarshal(schemaText, &s); err != nil {
+	if err := json.Unmarshal(text, &s); err != nil {
 		panic("the embedded schema: " + err.Error()) // a test loads it
 	}
 	for name, def := range s.Defs {

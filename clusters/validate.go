@@ -17,7 +17,7 @@ func (r *report) validate(c Cluster) {
 	r.positive("spec.topologyPolicy.removedInstanceRetention", c.Spec.TopologyPolicy.RemovedInstanceRetention)
 	r.failover(c.Spec.Failover, c.Spec.PgBouncer)
 	r.label("spec.gitops.argocdNamespace", c.Spec.GitOps.ArgoCDNamespace)
-	r.publish(c.Spec.Publish)
+	r.publish(c.Spec.Publish, c.Metadata.Name)
 }
 
 func (r *report) metadata(m Metadata) {

@@ -7,25 +7,23 @@ import (
 	"strings"
 )
 
-func (r *report) publish(p Publish) {
+func (r *report) publish(p Publish, cluster string) {
 	const at = "spec.publish"
-	r.repository(at+".repository", p.Repository)
-	r.branch(at+".branch", p.Branch)
+	r.publishTo(at, p.PublishTo)
 	r.directory(at+".path", p.Path)
-	r.person(at+".author", p.Author)
-	r.person(at+".committer", p.Committer)
 	r.trailers(at+".trailers", p.Trailers)
-	r.gitAuth(at+".auth", p.Auth)
-	r.policy(at+".policy.config", p.Policy.Config)
-	r.policy(at+".policy.failover", p.Policy.Failover)
-	r.policy(at+".policy.membership", p.Policy.Membership)
-	r.policy(at+".policy.scale", p.Policy.Scale)
+	r.policies(at, p)
+	r.pullRequest(at+".pullRequest", p, cluster)
 }
 
-func (r *report) policy(at, policy string) {
-	if policy == "pullRequest" {
-		r.wrong(at, "needs a forge, which this version does not know", `use "commit"`)
-	}
+// publishTo checks what a Fleet says for all its clusters.
+func (r *report) publishTo(at string, p PublishTo) {
+	r.repository(at+".repository", p.Repository)
+	r.branch(at+".branch", p.Branch)
+	r.person(at+".author", p.Author)
+	r.person(at+".committer", p.Committer)
+	r.gitAuth(at+".auth", p.Auth)
+	r.forge(at, p)
 }
 
 // repository allows the transports there are. Userinfo is a credential over http, a login name over ssh.
@@ -91,16 +89,12 @@ func (r *report) trailers(at string, trailers map[string]string) {
 func (r *report) gitAuth(at string, a GitAuth) {
 	r.variable(at+".tokenEnv", a.TokenEnv)
 	r.variable(at+".passwordEnv", a.PasswordEnv)
-	used := []string{}
-	for _, s := range [][2]string{
-		{"tokenEnv", a.TokenEnv}, {"tokenFile", a.TokenFile}, {"passwordEnv", a.PasswordEnv}, {"passwordFile", a.PasswordFile},
-	} {
-		if s[1] != "" {
-			used = append(used, s[0])
-		}
-	}
-	if len(used) > 1 {
-		r.wrong(at+"."+used[1], "is a second credential, besides "+used[0], "keep one of "+strings.Join(used, ", "))
+	r.oneSource(at, []source{
+		{"tokenEnv", a.TokenEnv != ""}, {"tokenFile", a.TokenFile != ""}, {"app", a.App != nil},
+		{"passwordEnv", a.PasswordEnv != ""}, {"passwordFile", a.PasswordFile != ""},
+	})
+	if a.App != nil && a.Username != "" {
+		r.wrong(at+".username", "does not go with an App", "take it out")
 	}
 	if a.TokenType == "bearer" && a.Username != "" {
 		r.wrong(at+".username", "does not go with a bearer token", "remove it, or set tokenType: basic")

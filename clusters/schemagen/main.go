@@ -1,4 +1,4 @@
-// Command schemagen writes clusters/cluster.schema.json: the JSON Schema of the Cluster file, for editors and for Load. It reads the Go types of
+// Command schemagen writes the JSON Schemas of the Cluster file and of the Fleet file, for editors and for Load. It reads the Go types of
 // clusters with their doc comments, and the Kubernetes types of the pod fields, which clusters itself must not import.
 // Run it in the clusters directory: go generate.
 package main
@@ -21,30 +21,34 @@ import (
 	"github.com/poolwright/poolwright/clusters"
 )
 
-const (
-	module = "github.com/poolwright/poolwright/clusters"
-	out    = "cluster.schema.json"
-)
+const module = "github.com/poolwright/poolwright/clusters"
+
+// kinds are the files that a person writes, by the name of their schema.
+func kinds() map[string]any {
+	return map[string]any{"cluster.schema.json": clusters.Cluster{}, "fleet.schema.json": clusters.Fleet{}}
+}
 
 func main() {
-	b, err := generate()
-	if err == nil {
-		err = os.WriteFile(out, b, 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "schemagen:", err)
-		os.Exit(1)
+	for name, v := range kinds() {
+		b, err := generate(name, v)
+		if err == nil {
+			err = os.WriteFile(name, b, 0o644)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "schemagen:", err)
+			os.Exit(1)
+		}
 	}
 }
 
 // generate runs in the clusters directory, for its doc comments.
-func generate() ([]byte, error) {
+func generate(name string, v any) ([]byte, error) {
 	r := &jsonschema.Reflector{Anonymous: true, ExpandedStruct: true, Mapper: ownType}
 	if err := r.AddGoComments(module, ".", jsonschema.WithFullComment()); err != nil {
 		return nil, err
 	}
-	s := r.Reflect(clusters.Cluster{})
-	s.ID, s.Title = "https://poolwright.dev/schemas/cluster.schema.json", "poolwright Cluster file"
+	s := r.Reflect(v)
+	s.ID, s.Title = jsonschema.ID("https://poolwright.dev/schemas/"+name), "poolwright "+reflect.TypeOf(v).Name()+" file"
 	if err := addKubernetes(s); err != nil {
 		return nil, err
 	}
@@ -94,7 +98,11 @@ func podFields() map[string]any {
 // addKubernetes replaces every place of a clusters.Object by the Kubernetes type it stands for.
 func addKubernetes(s *jsonschema.Schema) error {
 	types := podFields()
-	props := s.Definitions["PgBouncer"].Properties
+	pod := s.Definitions["PgBouncer"]
+	if pod == nil {
+		return nil // a Fleet has no pods
+	}
+	props := pod.Properties
 	for p := props.Oldest(); p != nil; p = p.Next() {
 		field, isList := p.Value, p.Value.Items != nil
 		if isList {

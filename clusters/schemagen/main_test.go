@@ -18,25 +18,27 @@ var update = flag.Bool("update", false, "rewrite the schema")
 
 func TestSchemaIsFresh(t *testing.T) {
 	t.Chdir("..")
-	got, err := generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if *update {
-		if err := os.WriteFile(out, got, 0o644); err != nil {
+	for out, v := range kinds() {
+		got, err := generate(out, v)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("go generate ./clusters makes another schema (-committed +generated):\n%s", diff)
+		if *update {
+			if err := os.WriteFile(out, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("go generate ./clusters makes another %s (-committed +generated):\n%s", out, diff)
+		}
 	}
 }
 
-func committed(t *testing.T) *jsonschema.Schema {
+func committed(t *testing.T, out string) *jsonschema.Schema {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", out))
 	if err != nil {
@@ -51,11 +53,14 @@ func committed(t *testing.T) *jsonschema.Schema {
 
 // Every field of ours says whether it is required or what its default is, and where it comes from.
 func TestFieldsAreDescribed(t *testing.T) {
-	root := committed(t)
-	defs := map[string]*jsonschema.Schema{"Cluster": root}
-	for name, def := range root.Definitions {
-		if !strings.HasPrefix(name, "k8s.") {
-			defs[name] = def
+	defs := map[string]*jsonschema.Schema{}
+	for out := range kinds() {
+		root := committed(t, out)
+		defs[out] = root
+		for name, def := range root.Definitions {
+			if !strings.HasPrefix(name, "k8s.") {
+				defs[name] = def
+			}
 		}
 	}
 	for name, def := range defs {
@@ -73,10 +78,12 @@ func TestFieldsAreDescribed(t *testing.T) {
 
 // Load's walk knows a part of JSON Schema; nothing outside of it may be generated.
 func TestSchemaStaysInsideWhatLoadKnows(t *testing.T) {
-	root := committed(t)
-	known(t, root, "")
-	for name, def := range root.Definitions {
-		known(t, def, name)
+	for out := range kinds() {
+		root := committed(t, out)
+		known(t, root, "")
+		for name, def := range root.Definitions {
+			known(t, def, name)
+		}
 	}
 }
 
@@ -115,6 +122,26 @@ func isFalse(s *jsonschema.Schema) bool {
 
 // Editors read the schema with validators of their own: they agree with Load about the good files.
 func TestGoodFilesFollowTheSchema(t *testing.T) {
+	cluster, fleet := compiled(t, "cluster.schema.json"), compiled(t, "fleet.schema.json")
+	for pattern, s := range map[string]*validator.Schema{
+		"../testdata/good/*.loaded": cluster, "../example/cluster.yaml": cluster, "../testdata/fleet/good/*.loaded": fleet,
+	} {
+		files, _ := filepath.Glob(pattern)
+		if len(files) == 0 {
+			t.Fatal(pattern)
+		}
+		for _, file := range files {
+			validate(t, s, file, true)
+		}
+	}
+	validate(t, fleet, "../testdata/fleet/bad/unknown-keys.yaml", false)
+	for _, name := range []string{"unknown-keys", "wrong-types", "required", "not-a-mapping", "ranges"} {
+		validate(t, cluster, "../testdata/bad/"+name+".yaml", false)
+	}
+}
+
+func compiled(t *testing.T, out string) *validator.Schema {
+	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", out))
 	if err != nil {
 		t.Fatal(err)
@@ -124,22 +151,10 @@ func TestGoodFilesFollowTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := validator.NewCompiler()
-	if err := c.AddResource("cluster.json", doc); err != nil {
+	if err := c.AddResource(out, doc); err != nil {
 		t.Fatal(err)
 	}
-	s := c.MustCompile("cluster.json")
-	for _, pattern := range []string{"../testdata/good/*.loaded", "../example/cluster.yaml"} {
-		files, _ := filepath.Glob(pattern)
-		if len(files) == 0 {
-			t.Fatal(pattern)
-		}
-		for _, file := range files {
-			validate(t, s, file, true)
-		}
-	}
-	for _, name := range []string{"unknown-keys", "wrong-types", "required", "not-a-mapping", "ranges"} {
-		validate(t, s, "../testdata/bad/"+name+".yaml", false)
-	}
+	return c.MustCompile(out)
 }
 
 func validate(t *testing.T, s *validator.Schema, file string, good bool) {
