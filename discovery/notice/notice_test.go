@@ -45,6 +45,7 @@ func TestEachFormOfAnEventIsRead(t *testing.T) {
 	at0 := func(n Notice, when time.Time) Notice { n.At = when; return n }
 	noARN := overToTwo
 	noARN.Region = ""
+	restarted := detailOf("DB_INSTANCE", instanceARN, "rds:example-pg-1", "RDS-EVENT-0006", "availability")
 	started := detailOf("CLUSTER", clusterARN, "example-pg", "RDS-EVENT-0073", "failover")
 	for name, c := range map[string]struct {
 		text string
@@ -56,7 +57,7 @@ func TestEachFormOfAnEventIsRead(t *testing.T) {
 		"published in whole seconds":                  {replace(":58.123", ":58"), at0(overToTwo, overToTwo.At.Truncate(time.Second))},
 		"published with more than we know":            {replace(`{`, `{"Tags":{"a":"b"},"Event Categories":["failover"],`), overToTwo},
 		"by EventBridge, of a cluster":                {bridge("RDS DB Cluster Event", started), something(Cluster, "example-pg", "eu-west-1", "RDS-EVENT-0073", Failover)},
-		"by EventBridge, of an instance, in China":    {bridge("RDS DB Instance Event", detailOf("DB_INSTANCE", instanceARN, "rds:example-pg-1", "RDS-EVENT-0006", "availability")), something(Instance, "example-pg-1", "cn-north-1", "RDS-EVENT-0006", Availability)},
+		"by EventBridge, of an instance, in China":    {bridge("RDS DB Instance Event", restarted), something(Instance, "example-pg-1", "cn-north-1", "RDS-EVENT-0006", Availability)},
 		"by EventBridge, its detail alone":            {started, something(Cluster, "example-pg", "eu-west-1", "RDS-EVENT-0073", Failover)},
 		"by EventBridge, of an instance, without ARN": {detailOf("DB_INSTANCE", "", "rds:example-pg-1", "RDS-EVENT-0003", "deletion"), something(Instance, "example-pg-1", "", "RDS-EVENT-0003", Deletion)},
 		"an id we do not know, by its category":       {detailOf("CLUSTER", clusterARN, "", "RDS-EVENT-9999", "global failover"), something(Cluster, "example-pg", "eu-west-1", "RDS-EVENT-9999", Failover)},

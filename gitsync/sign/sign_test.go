@@ -177,10 +177,15 @@ func unusables(t testing.TB) map[string]struct {
 	plain, half := sshPair(t, newEd25519(t), "")
 	locked, _ := sshPair(t, newEd25519(t), secret)
 	ca := newEd25519(t)
+	withLine := func(line string) *Signer {
+		return SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine(line), Now: now})
+	}
 	certificate := func(kind uint32, from, until uint64) *Signer {
-		return SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine(certify(t, half, ca, kind, from, until)), Now: now})
+		return withLine(certify(t, half, ca, kind, from, until))
 	}
 	_, other := sshPair(t, newECDSA(t), "")
+	noLine := func(context.Context) ([]byte, error) { return nil, os.ErrNotExist }
+	early := func() time.Time { return at.Add(-366 * day) }
 	withSSH := func(text, passphrase string) *Signer { return SSH(SSHOptions{Key: gives(text, passphrase), Now: now}) }
 	withPGP := func(text, passphrase string) *Signer {
 		return OpenPGP(OpenPGPOptions{Key: gives(text, passphrase), Now: now})
@@ -205,10 +210,10 @@ func unusables(t testing.TB) map[string]struct {
 		"an SSH certificate that is not valid yet":                {certificate(ssh.UserCert, unix(at.Add(time.Second)), ssh.CertTimeInfinity), "not valid yet"},
 		"an SSH certificate that is never valid":                  {certificate(ssh.UserCert, ssh.CertTimeInfinity, ssh.CertTimeInfinity), "not valid yet"},
 		"an SSH certificate of a host":                            {certificate(ssh.HostCert, 0, ssh.CertTimeInfinity), "no SSH user certificate"},
-		"an SSH certificate for another key":                      {SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine(certify(t, other, ca, ssh.UserCert, 0, ssh.CertTimeInfinity)), Now: now}), "for another key"},
-		"an SSH certificate that is a bare key":                   {SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine(string(ssh.MarshalAuthorizedKey(half))), Now: now}), "no SSH user certificate"},
-		"an SSH certificate that is none":                         {SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine(secret), Now: now}), "certificate cannot be read"},
-		"an SSH certificate that is missing":                      {SSH(SSHOptions{Key: gives(plain, ""), Certificate: func(context.Context) ([]byte, error) { return nil, os.ErrNotExist }, Now: now}), "reading the SSH certificate"},
+		"an SSH certificate for another key":                      {withLine(certify(t, other, ca, ssh.UserCert, 0, ssh.CertTimeInfinity)), "for another key"},
+		"an SSH certificate that is a bare key":                   {withLine(string(ssh.MarshalAuthorizedKey(half))), "no SSH user certificate"},
+		"an SSH certificate that is none":                         {withLine(secret), "certificate cannot be read"},
+		"an SSH certificate that is missing":                      {SSH(SSHOptions{Key: gives(plain, ""), Certificate: noLine, Now: now}), "reading the SSH certificate"},
 		"an OpenPGP key that is not configured":                   {OpenPGP(OpenPGPOptions{Now: now}), "no key is configured"},
 		"an OpenPGP key that is missing":                          {OpenPGP(OpenPGPOptions{Key: lost, Now: now}), "reading the key: file does not exist"},
 		"an OpenPGP key that is none":                             {withPGP("-----BEGIN PGP "+secret, ""), "cannot be read"},
@@ -219,7 +224,7 @@ func unusables(t testing.TB) map[string]struct {
 		"an OpenPGP key without its passphrase":                   {withPGP(exported(t, pgp(t, locks(t))), ""), "has a passphrase and none is given"},
 		"an OpenPGP key with a wrong passphrase":                  {withPGP(exported(t, pgp(t, locks(t))), secret+"!"), "passphrase of the OpenPGP key is wrong"},
 		"an OpenPGP key that expired":                             {withPGP(exported(t, pgp(t, lives(t, 364*day))), ""), "ended on 2024-02-29 12:00:00 UTC"},
-		"an OpenPGP key that is not valid yet":                    {OpenPGP(OpenPGPOptions{Key: gives(exported(t, pgp(t)), ""), Now: func() time.Time { return at.Add(-366 * day) }}), "not valid yet"},
+		"an OpenPGP key that is not valid yet":                    {OpenPGP(OpenPGPOptions{Key: gives(exported(t, pgp(t)), ""), Now: early}), "not valid yet"},
 		"an OpenPGP key that is revoked":                          {withPGP(exported(t, pgp(t, revokes(t))), ""), "is revoked"},
 		"an OpenPGP key that only certifies":                      {withPGP(exported(t, pgp(t, certifiesOnly(t))), ""), "may not sign"},
 		"an OpenPGP key whose signing subkey expired":             {withPGP(exported(t, pgp(t, certifiesOnly(t), subkey(t, 30*day))), ""), "the signing subkey of"},
@@ -324,18 +329,25 @@ func TestC09HalvesThatDoNotBelongTogether(t *testing.T) {
 func first[T any](value T, _ bool) T { return value }
 
 func TestTheEndOfTheContextIsNoFaultOfTheKey(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := func(ctx context.Context) ([]byte, []byte, error) { cancel(); return nil, nil, ctx.Err() }
 	plain, _ := sshPair(t, newEd25519(t), "")
-	for name, signer := range map[string]*Signer{
-		"ssh": SSH(SSHOptions{Key: ended}), "openpgp": OpenPGP(OpenPGPOptions{Key: ended}),
-		"certificate": SSH(SSHOptions{Key: gives(plain, ""), Certificate: givesLine("")}),
+	for name, with := range map[string]func(end func()) *Signer{
+		"reading an SSH key":     func(end func()) *Signer { return SSH(SSHOptions{Key: ends(end)}) },
+		"reading an OpenPGP key": func(end func()) *Signer { return OpenPGP(OpenPGPOptions{Key: ends(end)}) },
+		"reading the certificate": func(end func()) *Signer {
+			return SSH(SSHOptions{Key: gives(plain, ""), Certificate: func(context.Context) ([]byte, error) { end(); return nil, nil }})
+		},
 	} {
-		if _, err := signer.Sign(ctx, []byte(commit)); !errors.Is(err, context.Canceled) || errors.Is(err, ErrKey) {
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := with(cancel).Sign(ctx, []byte(commit)); !errors.Is(err, context.Canceled) || errors.Is(err, ErrKey) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		cancel()
 	}
+}
+
+// ends is a source during which the context ends.
+func ends(end func()) func(context.Context) ([]byte, []byte, error) {
+	return func(ctx context.Context) ([]byte, []byte, error) { end(); return nil, nil, ctx.Err() }
 }
 
 func TestWhatPeopleAreTold(t *testing.T) {
