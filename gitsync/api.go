@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Files maps slash-separated paths below a directory of the repository to contents.
+// Files maps slash-separated paths to contents: below a directory of the repository, or from its root.
 type Files map[string][]byte
 
 // Identity is a Git author or committer.
@@ -65,11 +65,20 @@ type Receipt struct {
 	Err  error
 }
 
+// Signer signs commits.
+type Signer interface {
+	// Sign returns the armored signature of a commit object, which is given as it is without one.
+	Sign(ctx context.Context, commit []byte) (armored string, err error)
+}
+
 // Publisher makes directories the declared state of a repository.
 // Its implementations pass the suite in gitsynctest.
 type Publisher interface {
 	// Read returns dir at the branch's present head, after asking the remote.
 	Read(ctx context.Context, dir string) (Base, error)
+	// Glob returns the files at the branch's present head whose paths match the pattern (that of path.Match for each
+	// component, ** for any number of directories), by path, and that head.
+	Glob(ctx context.Context, pattern string) (files Files, head string, err error)
 	// Publish draws, commits and pushes all edits with at most one push when nobody
 	// interferes; receipts are in the order of the edits. err is about the remote as a whole.
 	Publish(ctx context.Context, edits []Edit) ([]Receipt, error)

@@ -3,6 +3,7 @@ package gitsync_test
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -55,7 +56,19 @@ func bed(serve func(t *testing.T, root string, repo *gitserver.Repo) gitsync.Opt
 	return func(t *testing.T) gitsynctest.Bed {
 		root, repo, pushes := newRepo(t)
 		o := serve(t, root, repo)
-		return gitsynctest.Bed{Repo: repo, Pushes: pushes, New: func(t *testing.T) gitsync.Publisher { return open(t, o) }}
+		return newBed(repo, pushes, o)
+	}
+}
+
+func newBed(repo *gitserver.Repo, pushes func() int, o gitsync.Options) gitsynctest.Bed {
+	return gitsynctest.Bed{
+		Repo: repo, Pushes: pushes,
+		New: func(t *testing.T) gitsync.Publisher { return open(t, o) },
+		Signed: func(t *testing.T, s gitsync.Signer) gitsync.Publisher {
+			o := o
+			o.Sign = s
+			return open(t, o)
+		},
 	}
 }
 
@@ -146,6 +159,15 @@ func TestContractGithttp(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		o := gitsync.Options{URL: s.URL}
-		return gitsynctest.Bed{Repo: repo, Pushes: func() int { return int(pushes.Load()) }, New: func(t *testing.T) gitsync.Publisher { return open(t, o) }}
+		return newBed(repo, func() int { return int(pushes.Load()) }, o)
 	})
+}
+
+// oddTree is a tree with a file of a mode that old tools wrote, 100664.
+func oddTree(t testing.TB, repo *gitserver.Repo, blob string) string {
+	t.Helper()
+	raw := must[[]byte](t)(hex.DecodeString(blob))
+	file := filepath.Join(t.TempDir(), "tree")
+	writeFile(t, file, "100664 README.md\x00"+string(raw))
+	return git(t, repo, "hash-object", "-t", "tree", "-w", "--literally", file)
 }

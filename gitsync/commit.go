@@ -2,6 +2,7 @@ package gitsync
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -27,6 +28,24 @@ func encodeCommit(tree, parent hash, author, committer Identity, when time.Time,
 	fmt.Fprintf(&b, "committer %s %d +0000\n\n", committer.header(), when.Unix())
 	b.WriteString(message)
 	return b.Bytes()
+}
+
+// signed is a commit with the signer's signature, in the header gpgsig, which Git keeps as the last one.
+func signed(ctx context.Context, by Signer, raw []byte) ([]byte, error) {
+	armored, err := by.Sign(ctx, raw)
+	armored = strings.Trim(armored, "\n")
+	switch {
+	case err == nil && armored == "":
+		err = errors.New("the signature is empty")
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, &fault{kind: ErrAuth, text: "signing the commit", cause: err}
+	}
+	head, message, _ := bytes.Cut(raw, []byte("\n\n"))
+	sig := strings.ReplaceAll(armored, "\n", "\n ")
+	return fmt.Appendf(nil, "%s\ngpgsig %s\n\n%s", head, sig, message), nil
 }
 
 // header is "Name <email>" without the characters that would end it, as git itself strips them.

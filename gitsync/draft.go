@@ -1,6 +1,8 @@
 package gitsync
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -15,11 +17,29 @@ type draft struct {
 	tip  hash
 	objs []object
 	made map[hash]bool // the objects
+	// steps are the commits, oldest first.
+	steps []step
+	// names are what a remote that makes the commits itself calls them.
+	names map[hash]hash
+	// unsigned is why no commit can be signed now; then none of the draft is pushed.
+	unsigned error
+}
+
+// step is one commit of a draft.
+type step struct {
+	commit hash
+	// base and root are the trees before and after.
+	base, root hash
+	change     Change
+	message    string // as it is stored
 }
 
 func (v *view) draft(opts Options) *draft {
-	return &draft{view: v, opts: opts, tip: v.head, made: map[hash]bool{}}
+	return &draft{view: v, opts: opts, tip: v.head, made: map[hash]bool{}, names: map[hash]hash{}}
 }
+
+// named is the name of a commit on the remote.
+func (d *draft) named(h hash) hash { return cmp.Or(d.names[h], h) }
 
 // base is what a directory looks like after the commits drafted so far.
 func (d *draft) base(dir string) (Base, error) {
@@ -37,14 +57,14 @@ func (d *draft) base(dir string) (Base, error) {
 func (d *draft) root() hash { return d.commits[d.tip].tree }
 
 // draw lets an edit make its commits. When one is refused none of the edit's stay.
-func (d *draft) draw(e Edit) (made []string, err error) {
-	tip, n := d.tip, len(d.objs)
+func (d *draft) draw(ctx context.Context, e Edit) (made []string, err error) {
+	tip, n, steps := d.tip, len(d.objs), len(d.steps)
 	defer func() {
 		if err != nil {
 			for _, o := range d.objs[n:] {
 				delete(d.made, o.hash)
 			}
-			d.tip, d.objs, made = tip, d.objs[:n], nil
+			d.tip, d.objs, d.steps, made = tip, d.objs[:n], d.steps[:steps], nil
 		}
 	}()
 	base, err := d.base(e.Dir)
@@ -57,7 +77,7 @@ func (d *draft) draw(e Edit) (made []string, err error) {
 	}
 	for _, c := range changes {
 		before := d.tip
-		if err := d.commit(e.Dir, c); err != nil {
+		if err := d.commit(ctx, e.Dir, c); err != nil {
 			return nil, err
 		}
 		if d.tip != before {
@@ -68,7 +88,7 @@ func (d *draft) draw(e Edit) (made []string, err error) {
 }
 
 // commit adds one change, or nothing when the tree stays the same.
-func (d *draft) commit(dir string, c Change) error {
+func (d *draft) commit(ctx context.Context, dir string, c Change) error {
 	var err error
 	if c.Dir, err = cleanDir(c.Dir); err != nil {
 		return err
@@ -93,10 +113,10 @@ func (d *draft) commit(dir string, c Change) error {
 	if err := d.checkAttributes(root, c); err != nil {
 		return err
 	}
-	return d.record(root, c)
+	return d.record(ctx, root, c)
 }
 
-func (d *draft) record(root hash, c Change) error {
+func (d *draft) record(ctx context.Context, root hash, c Change) error {
 	message, err := normalise(c.Message)
 	if err != nil {
 		return err
@@ -104,7 +124,14 @@ func (d *draft) record(root hash, c Change) error {
 	if c.When.IsZero() {
 		return errMessage
 	}
-	d.tip = d.add(plumbing.CommitObject, encodeCommit(root, d.tip, d.opts.Author, d.opts.Committer, c.When, message))
+	base, raw := d.root(), encodeCommit(root, d.tip, d.opts.Author, d.opts.Committer, c.When, message)
+	if d.opts.Sign != nil {
+		if raw, d.unsigned = signed(ctx, d.opts.Sign, raw); d.unsigned != nil {
+			return d.unsigned
+		}
+	}
+	d.tip = d.add(plumbing.CommitObject, raw)
+	d.steps = append(d.steps, step{d.tip, base, root, c, message})
 	return nil
 }
 

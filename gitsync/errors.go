@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"unicode"
+
+	"github.com/poolwright/poolwright/gitsync/hub"
 )
 
 // What a caller can do about an error. Every error of a [Repo] that is about the remote is one of
@@ -14,14 +16,15 @@ var (
 	ErrMoved = errors.New("the branch kept moving")
 	// ErrRefused: the remote will not take it, and will not tomorrow either. A person has to look.
 	ErrRefused = errors.New("the remote refuses")
-	// ErrAuth: the credential is missing, wrong, expired or not allowed. A person or a new token.
+	// ErrAuth: the credential, or the key that signs, is missing, wrong, expired or not allowed. A person or a new token.
 	ErrAuth = errors.New("not authorised")
 	// ErrNotFound: no such repository or branch, or none this credential may see.
 	ErrNotFound = errors.New("not found")
 	// ErrUnreachable: the remote is away or cannot do it now (network, 5xx, rate limit, locked ref, full
 	// disk). Try again with backoff.
 	ErrUnreachable = errors.New("the remote is not available")
-	// ErrUnsupported: this remote cannot be used (SHA-256 objects, multi_ack only, no smart HTTP).
+	// ErrUnsupported: this remote cannot be used (SHA-256 objects, multi_ack only, no smart HTTP), or not in this way
+	// (an empty repository through GitHub's API).
 	ErrUnsupported = errors.New("not supported")
 	// ErrPath: a path or a change that is never written (outside the directory, through a symlink,
 	// under an attribute that needs a filter).
@@ -80,7 +83,7 @@ func unlessStale(err error) error {
 // broke, or something between us and the server answered for it.
 func unclear(err error) bool {
 	var no *refusal
-	return err != nil && !errors.As(err, &no) && (!typed(err) || errors.Is(err, ErrUnreachable))
+	return err != nil && !errors.As(err, &no) && (!typed(err) || errors.Is(err, ErrUnreachable)) && !errors.Is(err, hub.ErrLimited)
 }
 
 // unreachable types an error of the network or of the conversation. The end of the caller's

@@ -14,7 +14,6 @@ func Cached(r *Repo) (trees, blobs, commits int) {
 
 // Idle makes a kept SSH connection look unused for long.
 func Idle(r *Repo) {
-	if c, ok := r.carrier.(*sshCarrier); ok {
-		c.used = c.used.Add(-2 * proveAfter)
-	}
+	c := r.remote.(*gitRemote).carrier.(*sshCarrier)
+	c.used = c.used.Add(-2 * proveAfter)
 }

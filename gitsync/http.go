@@ -32,8 +32,13 @@ const (
 )
 
 func newHTTPCarrier(l location, auth Auth, ca []byte) (*httpCarrier, error) {
-	if _, key := auth.(SSHKey); key {
+	switch a := auth.(type) {
+	case SSHKey:
 		return nil, fmt.Errorf("an SSH key does not open %s", l)
+	case Minted:
+		if a.Mint == nil || a.Drop == nil {
+			return nil, fmt.Errorf("a minted password for %s needs to be minted and dropped", l)
+		}
 	}
 	pool, err := certPool(ca)
 	if err != nil {
@@ -133,43 +138,60 @@ func (s *httpSession) exchange(request []byte) (io.Reader, error) {
 }
 
 func (s *httpSession) do(method, path string, body []byte) (*http.Response, error) {
+	res, password, err := s.once(method, path, body)
+	if m, ok := s.carrier.auth.(Minted); ok && err == nil && res.StatusCode == http.StatusUnauthorized {
+		m.Drop(password)
+		res, _, err = s.once(method, path, body) //nolint:bodyclose // s.close does
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, statusFault(res)
+}
+
+// once makes one request and returns the password that it showed.
+func (s *httpSession) once(method, path string, body []byte) (*http.Response, string, error) {
 	s.close()
 	req, err := http.NewRequestWithContext(s.ctx, method, s.carrier.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	req.Header.Set("User-Agent", "git/"+agent) // some servers look for "git/"
 	if body != nil {
 		req.Header.Set("Content-Type", "application/x-"+s.service+"-request")
 		req.Header.Set("Accept", "application/x-"+s.service+"-result")
 	}
-	if err := s.carrier.authorise(req); err != nil {
-		return nil, err
+	password, err := s.carrier.authorise(req)
+	if err != nil {
+		return nil, "", &fault{kind: ErrAuth, text: "getting the credential", cause: err}
 	}
 	res, err := s.carrier.client.Do(req)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	s.body = res.Body
-	return res, statusFault(res)
+	return res, password, nil
 }
 
-func (c *httpCarrier) authorise(req *http.Request) error {
+// authorise shows the credential, and returns the password when there is one.
+func (c *httpCarrier) authorise(req *http.Request) (string, error) {
 	switch a := c.auth.(type) {
 	case Basic:
-		user, password, err := a(req.Context())
-		if err != nil {
-			return &fault{kind: ErrAuth, text: "getting the credential", cause: err}
-		}
-		req.SetBasicAuth(user, password)
+		return setBasic(req, a)
+	case Minted:
+		return setBasic(req, a.Mint)
 	case Token:
 		token, err := a(req.Context())
-		if err != nil {
-			return &fault{kind: ErrAuth, text: "getting the credential", cause: err}
-		}
 		req.Header.Set("Authorization", "Bearer "+token)
+		return token, err
 	}
-	return nil
+	return "", nil
+}
+
+func setBasic(req *http.Request, get Basic) (string, error) {
+	user, password, err := get(req.Context())
+	req.SetBasicAuth(user, password)
+	return password, err
 }
 
 // close reads an answer to its end, without which its connection would not serve the next request, and ends it.

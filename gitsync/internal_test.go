@@ -272,16 +272,16 @@ func TestRefusalWords(t *testing.T) {
 		refusal
 		want error
 	}{
-		{refusal{"pre-receive hook declined", "GH006"}, ErrRefused},
-		{refusal{"pre-receive hook declined", "No space left on device"}, ErrUnreachable},
-		{refusal{"protected branch hook declined", ""}, ErrRefused},
-		{refusal{"deny updating a hidden ref", ""}, ErrRefused},
-		{refusal{"branch is currently checked out", ""}, ErrRefused},
-		{refusal{"failed to update ref", "cannot lock ref"}, ErrMoved},
-		{refusal{"missing necessary objects", ""}, errStale},
-		{refusal{"unpack: unpack-objects abnormal exit", "fatal: write error: No space left on device"}, ErrUnreachable},
-		{refusal{"unpack: index-pack abnormal exit", "error: fsck error in packed object"}, ErrRefused},
-		{refusal{"unpack: unpack-objects abnormal exit", ""}, ErrUnreachable},
+		{refusal{reason: "pre-receive hook declined", remote: "GH006"}, ErrRefused},
+		{refusal{reason: "pre-receive hook declined", remote: "No space left on device"}, ErrUnreachable},
+		{refusal{reason: "protected branch hook declined", remote: ""}, ErrRefused},
+		{refusal{reason: "deny updating a hidden ref", remote: ""}, ErrRefused},
+		{refusal{reason: "branch is currently checked out", remote: ""}, ErrRefused},
+		{refusal{reason: "failed to update ref", remote: "cannot lock ref"}, ErrMoved},
+		{refusal{reason: "missing necessary objects", remote: ""}, errStale},
+		{refusal{reason: "unpack: unpack-objects abnormal exit", remote: "fatal: write error: No space left on device"}, ErrUnreachable},
+		{refusal{reason: "unpack: index-pack abnormal exit", remote: "error: fsck error in packed object"}, ErrRefused},
+		{refusal{reason: "unpack: unpack-objects abnormal exit", remote: ""}, ErrUnreachable},
 	} {
 		if got := c.kind(); !errors.Is(got, c.want) {
 			t.Errorf("%v is %v, want %v", c.refusal, got, c.want)

@@ -145,7 +145,7 @@ func TestSweepKeepsWhatIsReached(t *testing.T) {
 	d := v.draft(o)
 	for n := range 10 {
 		c := Change{Put: Files{"a/x": fmt.Append(nil, n), "b/y": []byte("same")}, Message: fmt.Sprint(n), When: time.Unix(int64(n+1), 0)}
-		if err := d.commit("", c); err != nil {
+		if err := d.commit(t.Context(), "", c); err != nil {
 			t.Fatal(err)
 		}
 	}

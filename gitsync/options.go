@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/poolwright/poolwright/gitsync/hub"
 )
 
 // Options say which branch of which repository, as whom, and how patiently.
@@ -23,6 +25,15 @@ type Options struct {
 	Auth Auth
 	// CA holds certificates (PEM) trusted for https beside the system's.
 	CA []byte
+	// Sign signs each commit; nil for none. A signer that cannot is ErrAuth, before anything is pushed.
+	Sign Signer
+	// Hub publishes through GitHub's API in Git's place: no clone, and Auth, CA and Sign are not for it. URL then is
+	// how the repository is called in messages. nil: Git. See the package comment for what differs.
+	Hub *hub.Client
+	// HubAuthor leaves author, committer and time of a commit to GitHub. It then signs the commits of an App.
+	HubAuthor bool
+	// HubVerified makes it ErrRefused, before the branch is moved, that GitHub does not answer "verified" for a commit.
+	HubVerified bool
 	// LogDepth is how many of the newest commits are known with their messages. Default 500, some 100 kB. From a
 	// server that cannot leave files out of a fetch, 50 at most.
 	LogDepth int
@@ -56,6 +67,10 @@ func (o Options) check() error {
 		return fmt.Errorf("%q is no branch name", o.Branch)
 	case o.Author.Name == "" || o.Author.Email == "" || o.Committer.Name == "" || o.Committer.Email == "":
 		return errors.New("author and committer need a name and an email")
+	case o.Hub != nil && (o.Sign != nil || o.Auth != nil || len(o.CA) > 0):
+		return errors.New("through GitHub's API there is no signer, no credential and no CA beside the client's")
+	case o.Hub == nil && (o.HubAuthor || o.HubVerified):
+		return errors.New("GitHub can be author and verify commits only through its API")
 	case o.LogDepth < 1 || o.Tries < 1 || o.Timeout < 0:
 		return errors.New("log depth, tries and timeout must be positive")
 	}
@@ -83,12 +98,22 @@ func Open(o Options) (*Repo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository: %w", err)
 	}
+	r := &Repo{opts: o, at: at, view: newView()}
+	if o.Hub != nil {
+		r.remote, r.portion = newHubRemote(o.Hub, o, r.view), hubPortion
+		return r, nil
+	}
 	c, err := newCarrier(at, o)
 	if err != nil {
 		return nil, fmt.Errorf("opening the repository: %w", err)
 	}
-	return &Repo{opts: o, at: at, carrier: c, view: newView()}, nil
+	r.remote = newGitRemote(c, o, r.view)
+	return r, nil
 }
+
+// hubPortion is how many edits go into one push through GitHub's API. A commit takes two writes, which GitHub wants a
+// second apart, and an urgent edit waits for the push that is under way.
+const hubPortion = 10
 
 func newCarrier(at location, o Options) (carrier, error) {
 	switch at.scheme {

@@ -1,6 +1,7 @@
 package gitsync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,22 @@ import (
 
 // Publish draws, commits and pushes the edits: the urgent ones first, else in their order, each change a
 // commit of its own, one push. When the branch has moved it is read and everything drawn anew, as often as
-// Options.Tries says. The error is about the remote as a whole; that of one edit is in its receipt.
+// Options.Tries says. The error is about the remote as a whole; that of one edit is in its receipt. Through GitHub's
+// API, where a commit takes seconds, the urgent edits are a push of their own and the others go in portions of
+// ten; when one portion has landed and the next does not, that is in the receipts of the rest.
 func (r *Repo) Publish(ctx context.Context, list []Edit) ([]Receipt, error) {
 	p := newPublishing(r, list)
-	if err := p.run(ctx); err != nil {
-		return nil, fmt.Errorf("publishing to %s: %w", r.at, unreachable(ctx, err))
+	for n, part := range p.portions() {
+		*p = publishing{repo: r, edits: p.edits, order: part, receipts: p.receipts, landed: p.landed}
+		err := p.run(ctx)
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("publishing to %s: %w", r.at, unreachable(ctx, err))
+		if n == 0 {
+			return nil, err
+		}
+		p.fail(err)
 	}
 	return p.receipts, nil
 }
@@ -24,8 +36,7 @@ func (r *Repo) Publish(ctx context.Context, list []Edit) ([]Receipt, error) {
 type publishing struct {
 	repo     *Repo
 	edits    []Edit
-	order    []int // urgent first; without the edits whose directory is refused
-	urgent   bool
+	order    []int // the edits of this push, urgent first; without those whose directory is refused
 	receipts []Receipt
 	landed   [][]string // commits per edit that stand on the branch since an earlier try
 	// refused is the last try that the remote turned down, unclear those of which nobody knows.
@@ -41,7 +52,6 @@ func newPublishing(r *Repo, list []Edit) *publishing {
 		e := &p.edits[i]
 		if e.Dir, p.receipts[i].Err = cleanDir(e.Dir); p.receipts[i].Err == nil {
 			p.order = append(p.order, i)
-			p.urgent = p.urgent || e.Urgent
 		}
 	}
 	slices.SortStableFunc(p.order, func(a, b int) int { return rank(p.edits[a]) - rank(p.edits[b]) })
@@ -53,6 +63,31 @@ func rank(e Edit) int {
 		return 0
 	}
 	return 1
+}
+
+// portions is the order cut into pushes.
+func (p *publishing) portions() [][]int {
+	n := p.repo.portion
+	hurry := slices.IndexFunc(p.order, func(i int) bool { return !p.edits[i].Urgent })
+	if n == 0 || len(p.order) == 0 || hurry < 0 {
+		return [][]int{p.order}
+	}
+	var parts [][]int
+	if hurry > 0 {
+		parts = append(parts, p.order[:hurry])
+	}
+	return slices.AppendSeq(parts, slices.Chunk(p.order[hurry:], n))
+}
+
+// fail notes for the edits of this push that it was not made.
+func (p *publishing) fail(err error) {
+	for _, i := range p.order {
+		p.receipts[i].Err = cmp.Or(p.receipts[i].Err, err)
+	}
+}
+
+func (p *publishing) urgent() bool {
+	return slices.ContainsFunc(p.order, func(i int) bool { return p.edits[i].Urgent })
 }
 
 // attempt is one push.
@@ -101,31 +136,42 @@ func pause(try int, took time.Duration) time.Duration {
 // is nothing left to do.
 func (p *publishing) try(ctx context.Context) (done bool, err error) {
 	r := p.repo
-	if err := r.turn.take(ctx, p.urgent); err != nil {
+	if err := r.turn.take(ctx, p.urgent()); err != nil {
 		return false, err
 	}
 	defer r.turn.give()
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
 	defer cancel()
-	s, adv, tip, err := r.pushSession(ctx)
+	tip, c, err := r.remote.contact(ctx, true)
 	if err != nil {
 		return false, err
 	}
-	defer s.close()
+	defer c.close()
 	if err := p.standsRefused(tip); err != nil {
 		return false, err
 	}
-	if err := r.refresh(ctx, tip, p.dirs()); err != nil {
+	if err := r.remote.refresh(ctx, tip, wish{dirs: p.dirs()}); err != nil {
 		p.moved = p.moved || errors.Is(err, errStale)
 		return false, unlessStale(err)
 	}
 	p.settle()
-	d, a := p.draw()
-	if d.tip == d.head {
-		return true, nil
+	d, a := p.draw(ctx)
+	if d.unsigned != nil || d.tip == d.head {
+		return true, d.unsigned
 	}
-	a.err = push(s, adv.Capabilities, "refs/heads/"+r.opts.Branch, a.parent, a.tip, encodePack(d.objs))
+	a.push(ctx, c, d)
 	return p.judge(a)
+}
+
+// push carries a draft out. The commits of the attempt are then those that the remote knows.
+func (a *attempt) push(ctx context.Context, c conversation, d *draft) {
+	a.err = c.push(ctx, d)
+	a.tip = d.named(d.tip)
+	for _, made := range a.commits {
+		for i, h := range made {
+			made[i] = d.named(hashOf(h)).String()
+		}
+	}
 }
 
 // dirs are the directories of the edits.
@@ -138,15 +184,14 @@ func (p *publishing) dirs() []string {
 }
 
 // draw makes all edits on the present head.
-func (p *publishing) draw() (*draft, *attempt) {
+func (p *publishing) draw(ctx context.Context) (*draft, *attempt) {
 	d := p.repo.view.draft(p.repo.opts)
 	a := &attempt{parent: d.tip, commits: make([][]string, len(p.edits))}
 	for _, i := range p.order {
-		a.commits[i], p.receipts[i].Err = d.draw(p.edits[i])
+		a.commits[i], p.receipts[i].Err = d.draw(ctx, p.edits[i])
 		p.receipts[i].Commits = p.landed[i]
 		p.receipts[i].Head = headText(d.head)
 	}
-	a.tip = d.tip
 	return d, a
 }
 

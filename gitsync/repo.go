@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 )
 
 // Repo is one branch of one repository. Its methods may be called at once; they take turns, a
 // publish with an urgent edit before the others.
 type Repo struct {
-	opts    Options
-	at      location
-	carrier carrier
-	turn    turn
-	view    *view
+	opts   Options
+	at     location
+	remote remote
+	turn   turn
+	view   *view
+	// portion is how many edits go into one push, the urgent ones into one of their own; 0 for all into one.
+	portion int
 }
 
 var _ Publisher = (*Repo)(nil)
@@ -26,79 +26,72 @@ func (r *Repo) Close() error {
 		return err
 	}
 	defer r.turn.give()
-	return r.carrier.close()
+	return r.remote.close()
 }
 
 // Read returns dir at the branch's head, after asking the remote. It needs read access only. A
 // directory that does not exist has no files. Errors are of the kinds in this package.
-func (r *Repo) Read(ctx context.Context, dir string) (Base, error) {
-	dir, err := cleanDir(dir)
+func (r *Repo) Read(ctx context.Context, dir string) (base Base, err error) {
+	dir, err = cleanDir(dir)
 	if err != nil {
 		return Base{}, err
 	}
+	err = r.look(ctx, wish{dirs: []string{dir}}, func() error {
+		base, err = r.view.draft(r.opts).base(dir)
+		return err
+	})
+	return base, err
+}
+
+// Glob returns the files of the branch's head whose paths match the pattern, by their paths from the root, and the
+// head, "" when the branch does not exist yet. The pattern is that of [path.Match] for each component, and ** stands
+// for any number of directories. Symlinks and submodules match nothing. It asks the remote like [Repo.Read]. A
+// pattern that is malformed, or looks at more than two million entries, is ErrPath.
+func (r *Repo) Glob(ctx context.Context, pattern string) (files Files, head string, err error) {
+	g, err := parseGlob(pattern)
+	if err != nil {
+		return nil, "", err
+	}
+	err = r.look(ctx, wish{globs: []glob{g}}, func() error {
+		head = headText(r.view.head)
+		files, err = r.view.matching(r.view.root(), g)
+		return err
+	})
+	return files, head, err
+}
+
+// look brings the view to the branch's head, with what is wished for, and lets f read it.
+func (r *Repo) look(ctx context.Context, w wish, f func() error) error {
 	if err := r.turn.take(ctx, false); err != nil {
-		return Base{}, unreachable(ctx, err)
+		return unreachable(ctx, err)
 	}
 	defer r.turn.give()
-	base, err := r.read(ctx, dir)
+	err := r.lookOnce(ctx, w, f)
 	for range maxRace {
 		if !errors.Is(err, errStale) {
 			break
 		}
-		base, err = r.read(ctx, dir)
+		err = r.lookOnce(ctx, w, f)
 	}
 	if err != nil {
-		return Base{}, fmt.Errorf("reading %s: %w", r.at, unreachable(ctx, err))
+		return fmt.Errorf("reading %s: %w", r.at, unreachable(ctx, err))
 	}
-	return base, nil
+	return nil
 }
 
 // maxRace is how often a read starts again because the branch moved while it looked.
 const maxRace = 3
 
-func (r *Repo) read(ctx context.Context, dir string) (Base, error) {
+func (r *Repo) lookOnce(ctx context.Context, w wish, f func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, r.opts.Timeout)
 	defer cancel()
-	tip, err := r.readTip(ctx)
+	tip, c, err := r.remote.contact(ctx, false)
 	if err != nil {
-		return Base{}, err
+		return err
 	}
-	if err := r.refresh(ctx, tip, []string{dir}); err != nil {
-		return Base{}, err
+	c.close()
+	if err := r.remote.refresh(ctx, tip, w); err != nil {
+		return err
 	}
-	return r.view.draft(r.opts).base(dir)
-}
-
-// readTip asks upload-pack where the branch is.
-func (r *Repo) readTip(ctx context.Context) (hash, error) {
-	s, err := r.carrier.open(ctx, uploadPack)
-	if err != nil {
-		return hash{}, err
-	}
-	defer s.close()
-	adv, err := s.refs()
-	if err != nil {
-		return hash{}, err
-	}
-	r.view.learn(adv.Capabilities)
-	return tipOf(adv, r.opts.Branch)
-}
-
-// pushSession opens receive-pack, which also says where the branch is.
-func (r *Repo) pushSession(ctx context.Context) (session, *packp.AdvRefs, hash, error) {
-	s, err := r.carrier.open(ctx, receivePack)
-	if err != nil {
-		return nil, nil, hash{}, err
-	}
-	adv, err := s.refs()
-	if err != nil {
-		s.close()
-		return nil, nil, hash{}, err
-	}
-	tip, err := tipOf(adv, r.opts.Branch)
-	if err != nil {
-		s.close()
-		return nil, nil, hash{}, err
-	}
-	return s, adv, tip, nil
+	return f()
 }

@@ -12,18 +12,26 @@ import (
 type store struct {
 	trees, blobs map[hash][]byte
 	commits      map[hash]commit
+	// absent gets a tree that is not here. nil when all trees of the head are; then one that is missing is errStale.
+	absent func(hash) ([]byte, error)
 }
 
 func newStore() store {
-	return store{map[hash][]byte{}, map[hash][]byte{}, map[hash]commit{}}
+	return store{trees: map[hash][]byte{}, blobs: map[hash][]byte{}, commits: map[hash]commit{}}
 }
 
 func (s store) tree(h hash) ([]byte, error) {
-	if raw, ok := s.trees[h]; ok {
+	raw, ok := s.trees[h]
+	switch {
+	case ok:
 		return raw, nil
+	case s.absent != nil:
+		return s.absent(h)
 	}
-	return nil, fmt.Errorf("tree %s: %w", h, errStale)
+	return notHere(h)
 }
+
+func notHere(h hash) ([]byte, error) { return nil, fmt.Errorf("tree %s: %w", h, errStale) }
 
 // put keeps an object.
 func (s store) put(kind plumbing.ObjectType, h hash, data []byte) error {
@@ -67,37 +75,60 @@ func (s store) lookup(root hash, path []string) (e entry, ok bool, err error) {
 	return e, !e.hash.IsZero(), nil
 }
 
-// maxFiles bounds the entries below one directory that is read, against trees that repeat themselves.
-const maxFiles = 100_000
+// maxFiles and maxSearch bound the entries looked at below one directory and for one pattern, against trees that repeat
+// themselves.
+const (
+	maxFiles  = 100_000
+	maxSearch = 2_000_000
+)
 
 var errTooMany = errors.New("too many files")
 
 // walkFiles calls f for every entry below a tree that is no directory, with its path below it.
-func (s store) walkFiles(tree hash, f func(path string, e entry) error) error {
-	left := maxFiles
-	return s.walk(tree, "", &left, f)
+func (s store) walkFiles(tree hash, f func(path string, e entry)) error {
+	w := walk{store: s, glob: anything.components(), left: maxFiles, found: f}
+	return w.tree(tree, "", w.start())
 }
 
-func (s store) walk(tree hash, dir string, left *int, f func(string, entry) error) error {
-	if tree.IsZero() {
+// walkGlob calls f for every entry of a commit that is no directory and whose path matches.
+func (s store) walkGlob(root hash, g glob, f func(path string, e entry)) error {
+	w := walk{store: s, glob: g.components(), left: maxSearch, found: f}
+	return w.tree(root, "", w.start())
+}
+
+// walk is one way through trees along a pattern.
+type walk struct {
+	store
+	glob  []string
+	left  int // entries that may still be looked at
+	found func(path string, e entry)
+}
+
+// tree goes on below a directory, where the pattern has come to the places at.
+func (w *walk) tree(h hash, dir string, at []int) error {
+	if h.IsZero() {
 		return nil
 	}
-	raw, err := s.tree(tree)
+	raw, err := w.store.tree(h)
 	if err != nil {
 		return err
 	}
 	es, err := parseTree(raw)
 	if err != nil {
-		return fmt.Errorf("reading tree %s: %w", tree, err)
+		return fmt.Errorf("reading tree %s: %w", h, err)
 	}
 	for _, e := range es {
-		if *left--; *left < 0 || len(dir) > maxPath {
+		if w.left--; w.left < 0 || len(dir) > maxPath {
 			return errTooMany
 		}
-		if isTreeMode(e.mode) && badName(e.name) == "" {
-			err = s.walk(e.hash, join(dir, e.name), left, f)
-		} else {
-			err = f(join(dir, e.name), e)
+		next := w.step(at, e.name)
+		switch {
+		case isTreeMode(e.mode) && badName(e.name) == "":
+			if w.goesOn(next) {
+				err = w.tree(e.hash, join(dir, e.name), next)
+			}
+		case w.matches(next):
+			w.found(join(dir, e.name), e)
 		}
 		if err != nil {
 			return err
@@ -106,7 +137,7 @@ func (s store) walk(tree hash, dir string, left *int, f func(string, entry) erro
 	return nil
 }
 
-// reach visits every tree below tree once, and calls blob for each file or link.
+// reach visits every tree below tree that is here once, and calls blob for each file or link.
 func (s store) reach(tree hash, visit, blob func(hash)) error {
 	seen, todo := map[hash]bool{}, []hash{tree}
 	for len(todo) > 0 {
@@ -116,12 +147,16 @@ func (s store) reach(tree hash, visit, blob func(hash)) error {
 			continue
 		}
 		seen[h] = true
-		raw, err := s.tree(h)
-		if err != nil {
+		raw, ok := s.trees[h]
+		switch {
+		case !ok && s.absent != nil: // nobody asked for it
+			continue
+		case !ok:
+			_, err := notHere(h)
 			return err
 		}
 		visit(h)
-		err = eachEntry(raw, func(mode, _ []byte, e hash) error {
+		err := eachEntry(raw, func(mode, _ []byte, e hash) error {
 			if isTreeMode(string(mode)) {
 				todo = append(todo, e)
 			} else {
@@ -139,6 +174,7 @@ func (s store) reach(tree hash, visit, blob func(hash)) error {
 // sweep is the store without what head no longer leads to, keeping the newest depth commits.
 func (s store) sweep(head hash, depth int) (store, error) {
 	out := newStore()
+	out.absent = s.absent
 	for _, c := range history(s.commits, head, depth) {
 		h := hashOf(c.Hash)
 		out.commits[h] = s.commits[h]

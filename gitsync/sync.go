@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 const (
@@ -17,20 +15,23 @@ const (
 	plainDepth = 50
 )
 
-// refresh brings the view to the commit tip of the branch, with the blobs of dirs.
-func (r *Repo) refresh(ctx context.Context, tip hash, dirs []string) error {
-	for _, d := range dirs {
-		r.view.dirs[d] = true
+// refresh fetches what differs, or all when the cache does not lead to tip.
+func (r *gitRemote) refresh(ctx context.Context, tip hash, w wish) error {
+	for _, d := range w.dirs {
+		r.dirs[d] = true
 	}
-	err := r.follow(ctx, tip, dirs)
+	for _, g := range w.globs {
+		r.globs[g] = true
+	}
+	err := r.follow(ctx, tip, w)
 	if errors.Is(err, errStale) {
 		r.view.forget()
-		err = r.follow(ctx, tip, dirs)
+		err = r.follow(ctx, tip, w)
 	}
 	return err
 }
 
-func (r *Repo) follow(ctx context.Context, tip hash, dirs []string) error {
+func (r *gitRemote) follow(ctx context.Context, tip hash, w wish) error {
 	var err error
 	switch v := r.view; {
 	case tip.IsZero():
@@ -45,32 +46,32 @@ func (r *Repo) follow(ctx context.Context, tip hash, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	return r.blobs(ctx, dirs)
+	return r.blobs(ctx, w)
 }
 
 // ask is one fetch in a session of its own.
-func (r *Repo) ask(ctx context.Context, w wanted) (*received, error) {
+func (r *gitRemote) ask(ctx context.Context, w wanted) (*received, error) {
 	s, err := r.carrier.open(ctx, uploadPack)
 	if err != nil {
 		return nil, err
 	}
 	defer s.close()
-	if r.view.caps == nil {
+	if r.caps == nil {
 		adv, err := s.refs()
 		if err != nil {
 			return nil, err
 		}
-		r.view.learn(adv.Capabilities)
+		r.learn(adv.Capabilities)
 	}
-	if r.view.caps == nil {
+	if r.caps == nil {
 		return nil, errStale // it is empty now
 	}
-	return fetch(s, r.view.caps, w)
+	return fetch(s, r.caps, w)
 }
 
 // know makes sure that what upload-pack can do is known.
-func (r *Repo) know(ctx context.Context) error {
-	if r.view.caps != nil {
+func (r *gitRemote) know(ctx context.Context) error {
+	if r.caps != nil {
 		return nil
 	}
 	s, err := r.carrier.open(ctx, uploadPack)
@@ -82,12 +83,12 @@ func (r *Repo) know(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.view.learn(adv.Capabilities)
+	r.learn(adv.Capabilities)
 	return nil
 }
 
 // cold starts anew, with all or nothing.
-func (r *Repo) cold(ctx context.Context, tip hash) error {
+func (r *gitRemote) cold(ctx context.Context, tip hash) error {
 	err := r.coldStart(ctx, tip)
 	if err != nil {
 		r.view.forget()
@@ -96,18 +97,18 @@ func (r *Repo) cold(ctx context.Context, tip hash) error {
 }
 
 // coldStart loads the trees of tip and the messages of the newest commits.
-func (r *Repo) coldStart(ctx context.Context, tip hash) error {
+func (r *gitRemote) coldStart(ctx context.Context, tip hash) error {
 	if err := r.know(ctx); err != nil {
 		return err
 	}
 	w := wanted{hashes: []hash{tip}, depth: 1, filter: "blob:none", limit: maxCold}
-	if r.view.plain {
+	if r.plain {
 		w.depth, w.filter = min(r.opts.LogDepth, plainDepth), ""
 	}
 	if err := r.load(ctx, tip, w); err != nil {
 		return err
 	}
-	if !r.view.plain {
+	if !r.plain {
 		if err := r.messages(ctx, tip); err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func (r *Repo) coldStart(ctx context.Context, tip hash) error {
 }
 
 // load fetches a commit and makes it the head. That a server sent too little shows as errStale where a tree is looked for.
-func (r *Repo) load(ctx context.Context, tip hash, w wanted) error {
+func (r *gitRemote) load(ctx context.Context, tip hash, w wanted) error {
 	p, err := r.ask(ctx, w)
 	if err != nil {
 		return err
@@ -136,19 +137,19 @@ func (r *Repo) load(ctx context.Context, tip hash, w wanted) error {
 		return errStale
 	}
 	if w.have.IsZero() {
-		v.coldSize = p.size
+		r.coldSize = p.size
 	}
 	v.head = tip
 	return r.pick(p)
 }
 
-// pick takes from a pack that came whole the blobs of the directories somebody asked for.
-func (r *Repo) pick(p *received) error {
+// pick takes from a pack that came whole the blobs that somebody asked for.
+func (r *gitRemote) pick(p *received) error {
 	v := r.view
-	if !v.plain {
+	if !r.plain {
 		return nil
 	}
-	need, err := v.missing(v.root(), slices.Collect(maps.Keys(v.dirs)))
+	need, err := v.missing(v.root(), r.asked())
 	if err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (r *Repo) pick(p *received) error {
 
 // messages fetches the newest commits without their trees. Some servers allow blob:none only; then the
 // trees come along and are swept.
-func (r *Repo) messages(ctx context.Context, tip hash) error {
+func (r *gitRemote) messages(ctx context.Context, tip hash) error {
 	var err error
 	for _, filter := range []string{"tree:0", "blob:none"} {
 		var p *received
@@ -186,9 +187,9 @@ func (r *Repo) messages(ctx context.Context, tip hash) error {
 
 // warm loads what changed between the head and tip. After a rewrite of the branch it is the new history, all of it or, when
 // that is more than the limit, nothing.
-func (r *Repo) warm(ctx context.Context, tip hash) error {
-	w := wanted{hashes: []hash{tip}, have: r.view.head, filter: "blob:none", limit: max(maxWarm, 4*r.view.coldSize)}
-	if r.view.plain {
+func (r *gitRemote) warm(ctx context.Context, tip hash) error {
+	w := wanted{hashes: []hash{tip}, have: r.view.head, filter: "blob:none", limit: max(maxWarm, 4*r.coldSize)}
+	if r.plain {
 		w.filter = ""
 	}
 	if err := r.load(ctx, tip, w); err != nil {
@@ -203,19 +204,19 @@ func (s store) descends(tip, old hash) bool {
 	return ok || tip == old
 }
 
-// blobs fetches the files of dirs that are not here, all in one request.
-func (r *Repo) blobs(ctx context.Context, dirs []string) error {
+// blobs fetches the files of a wish that are not here, all in one request.
+func (r *gitRemote) blobs(ctx context.Context, w wish) error {
 	v := r.view
-	need, err := v.missing(v.root(), dirs)
+	need, err := v.missing(v.root(), w)
 	if err != nil || len(need) == 0 {
 		return err
 	}
-	if v.plain {
+	if r.plain {
 		return r.whole(ctx)
 	}
 	p, err := r.ask(ctx, wanted{hashes: need, limit: maxCold})
 	if errors.Is(err, errStale) { // it hands out commits only, whatever it advertises
-		v.plain = true
+		r.plain = true
 		return r.whole(ctx)
 	}
 	if err != nil {
@@ -233,7 +234,7 @@ func (r *Repo) blobs(ctx context.Context, dirs []string) error {
 }
 
 // whole fetches the head with all its blobs, for a remote that cannot do less, and keeps those asked for.
-func (r *Repo) whole(ctx context.Context) error {
+func (r *gitRemote) whole(ctx context.Context) error {
 	p, err := r.ask(ctx, wanted{hashes: []hash{r.view.head}, depth: 1, limit: maxCold})
 	if err != nil {
 		return err

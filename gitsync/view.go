@@ -1,49 +1,31 @@
 package gitsync
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 )
 
-// view is what is known of the remote: the commit its branch points to, all trees of that commit, the
-// blobs of the directories somebody asked for, the newest commits.
+// view is what is known of the remote: the commit its branch points to, the trees of that commit, the
+// blobs that somebody asked for, the newest commits.
 type view struct {
 	store
 	head hash // zero: the branch does not exist
-	// dirs are the directories somebody asked for.
-	dirs map[string]bool
-	// caps is what upload-pack can do, known since the first contact; nil before.
-	caps *capability.List
-	// plain: the remote cannot leave blobs out, or not hand them out one by one. Then packs come whole
-	// and the blobs of dirs are picked from them.
-	plain bool
-	// coldSize is the size of the pack of the last cold start; it bounds the later ones.
-	coldSize int64
 	// swept is how many trees were left by the last sweep.
 	swept int
 }
 
-func newView() *view { return &view{store: newStore(), dirs: map[string]bool{}} }
+func newView() *view { return &view{store: newStore()} }
 
-// forget drops what was cached, not what was learned about the remote.
+// forget drops what was cached.
 func (v *view) forget() {
-	v.store, v.head, v.swept = newStore(), hash{}, 0
-}
-
-// learn notes what upload-pack can do. An empty repository says nothing about that.
-func (v *view) learn(caps *capability.List) {
-	if caps.IsEmpty() {
-		return
-	}
-	v.caps = caps
-	for _, c := range []capability.Capability{capability.Filter, capability.AllowTipSHA1InWant, capability.AllowReachableSHA1InWant} {
-		v.plain = v.plain || !caps.Supports(c)
-	}
+	absent := v.absent
+	*v = view{store: newStore()}
+	v.absent = absent
 }
 
 // root is the tree of the head, zero when there is no head.
@@ -66,26 +48,28 @@ func (v *view) take(p *received) error {
 	return nil
 }
 
-// missing lists the blobs of dirs that are not here: their files, and .gitattributes on the way to them.
-func (v *view) missing(root hash, dirs []string) ([]hash, error) {
+// missing lists the blobs of a wish that are not here.
+func (v *view) missing(root hash, w wish) ([]hash, error) {
 	need := map[hash]bool{}
-	note := func(e entry) {
+	note := func(_ string, e entry) {
 		if _, have := v.blobs[e.hash]; isFileMode(e.mode) && !have {
 			need[e.hash] = true
 		}
 	}
-	for _, dir := range dirs {
-		if err := v.eachAttributes(root, dir, func(_ string, e entry) { note(e) }); err != nil {
+	for _, dir := range w.dirs {
+		if err := v.eachAttributes(root, dir, note); err != nil {
 			return nil, err
 		}
 		tree, err := v.dirTree(root, dir)
 		if err != nil {
 			return nil, err
 		}
-		err = v.walkFiles(tree, func(_ string, e entry) error { note(e); return nil })
-		switch {
-		case errors.Is(err, errTooMany): // told when the directory is read
-		case err != nil:
+		if err := v.walkFiles(tree, note); err != nil && !errors.Is(err, errTooMany) { // that is told when it is read
+			return nil, err
+		}
+	}
+	for _, g := range w.globs {
+		if err := v.walkGlob(root, g, note); err != nil && !errors.Is(err, errTooMany) {
 			return nil, err
 		}
 	}
@@ -107,20 +91,35 @@ func (v *view) files(root hash, dir string) (Files, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	files, odd := Files{}, []string{}
-	err = v.walkFiles(tree, func(path string, e entry) error {
-		if !isFileMode(e.mode) || !writable(path) {
-			odd = append(odd, path)
-			return nil
-		}
+	files, odd, absent := Files{}, []string{}, error(nil)
+	err = v.walkFiles(tree, func(path string, e entry) {
 		data, ok := v.blobs[e.hash]
-		if !ok {
-			return errStale
+		switch {
+		case !isFileMode(e.mode) || !writable(path):
+			odd = append(odd, path)
+		case ok:
+			files[path] = slices.Clone(data)
+		default:
+			absent = errStale
 		}
-		files[path] = slices.Clone(data)
-		return nil
 	})
-	return files, odd, dirFault(dir, err)
+	return files, odd, dirFault(dir, cmp.Or(err, absent))
+}
+
+// matching reads the files that match a pattern. Their blobs were fetched before.
+func (v *view) matching(root hash, g glob) (Files, error) {
+	files, absent := Files{}, error(nil)
+	err := v.walkGlob(root, g, func(path string, e entry) {
+		data, ok := v.blobs[e.hash]
+		switch {
+		case !isFileMode(e.mode) || !writable(path):
+		case ok:
+			files[path] = slices.Clone(data)
+		default:
+			absent = errStale
+		}
+	})
+	return files, dirFault(string(g), cmp.Or(err, absent))
 }
 
 // tidy sweeps when the cache has doubled since the last time.

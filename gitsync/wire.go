@@ -183,8 +183,11 @@ func saidInstead(err error) error {
 	return err
 }
 
-// refusal is receive-pack's no: the reason it gave and what its hooks printed.
-type refusal struct{ reason, remote string }
+// refusal is the remote's no: the reason it gave, what its hooks printed, and what that means when the remote says so.
+type refusal struct {
+	reason, remote string
+	is             error
+}
 
 func (r *refusal) Error() string {
 	if r.remote == "" {
@@ -196,6 +199,9 @@ func (r *refusal) Error() string {
 // kind says what a refusal means when the branch has not moved: ErrMoved for a reference whose lock somebody
 // holds, who may be about to move it; errStale when the remote has lost what we built on.
 func (r *refusal) kind() error {
+	if r.is != nil {
+		return r.is
+	}
 	for _, c := range refusalWords {
 		if strings.Contains(strings.ToLower(r.Error()), c.word) {
 			return c.kind
@@ -265,7 +271,7 @@ func readReport(answer io.Reader) error {
 	if reason == "" {
 		return nil
 	}
-	return &refusal{printable(reason), printable(said.String())}
+	return &refusal{reason: printable(reason), remote: printable(said.String())}
 }
 
 // limitedText keeps the first bytes of what a remote prints.

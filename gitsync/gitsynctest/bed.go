@@ -17,6 +17,12 @@ type Bed struct {
 	Repo *gitserver.Repo
 	// New makes a publisher that shares nothing with the others: another process. Commits are by [Author].
 	New func(t *testing.T) gitsync.Publisher
+	// Signed is New with a signer; nil for a publisher that does not sign itself.
+	Signed func(t *testing.T, s gitsync.Signer) gitsync.Publisher
+	// Unborn is the kind of error that publishing to an empty repository ends in; nil when it gets its first commit.
+	Unborn error
+	// Portion is how many edits go into one push; 0 for all.
+	Portion int
 	// Pushes is how often the branch was moved, or tried to be, through publishers.
 	Pushes func() int
 }
@@ -39,11 +45,29 @@ func (b Bed) git(t *testing.T, args ...string) string {
 // foreign makes somebody else's commit.
 func (b Bed) foreign(t *testing.T, files map[string]*gitserver.File) string {
 	t.Helper()
-	h, err := b.Repo.Commit("main", "somebody else's work", files)
+	return b.foreignSaying(t, "somebody else's work", files)
+}
+
+func (b Bed) foreignSaying(t *testing.T, message string, files map[string]*gitserver.File) string {
+	t.Helper()
+	h, err := b.Repo.Commit("main", message, files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// refusesTheFirst tells whether the publisher cannot begin a branch, and checks that it says so.
+func (b Bed) refusesTheFirst(t *testing.T, p gitsync.Publisher) bool {
+	t.Helper()
+	if b.Unborn == nil {
+		return false
+	}
+	_, err := p.Publish(t.Context(), []gitsync.Edit{write("a", "first", put("x", "1\n"))})
+	if !errors.Is(err, b.Unborn) || b.Repo.Tip("main") != "" || b.Pushes() != 0 {
+		t.Errorf("the error is %v, want %v and no push", err, b.Unborn)
+	}
+	return true
 }
 
 // seed gives the branch a first commit.

@@ -23,8 +23,12 @@ func batchOnePush(t *testing.T, b Bed) {
 		edits = append(edits, write(fmt.Sprintf("clusters/%02d", i), fmt.Sprintf("cluster %02d", i), put("x", "1\n")))
 	}
 	rs := publish(t, p, edits...)
-	if b.Pushes() != 1 {
-		t.Errorf("%d pushes, want 1", b.Pushes())
+	want := 1
+	if b.Portion > 0 {
+		want = len(edits) / b.Portion
+	}
+	if b.Pushes() != want {
+		t.Errorf("%d pushes, want %d", b.Pushes(), want)
 	}
 	log := lines(b.git(t, "rev-list", "--reverse", "main"))[1:]
 	for i, r := range rs {

@@ -33,6 +33,10 @@ func Run(t *testing.T, newBed func(t *testing.T) Bed) {
 		{"urgent edits come first", urgentFirst},
 		{"an edit that cannot be drawn does not stop the others", oneEditFails},
 		{"paths that are never written are refused, alone", refusedPaths},
+		{"C09 each commit is signed, and git verifies it", signedByKey},
+		{"C09 a signer that cannot sign stops everything before it is pushed", signerFails},
+		{"files are found by a pattern", globFinds},
+		{"a pattern finds what is there now", globFollows},
 		{"C24 ten writers at once lose nothing", tenWriters},
 		{"C24 two writers of one directory agree", twoWritersAgree},
 	} {
@@ -97,6 +101,9 @@ func unbornBranch(t *testing.T, b Bed) {
 	if base := read(t, p, "a"); base.Head != "" || len(base.Files) != 0 {
 		t.Fatalf("reads as %+v", base)
 	}
+	if b.refusesTheFirst(t, p) {
+		return
+	}
 	r := publish(t, p, write("a", "first", put("x", "1\n")))[0]
 	if len(r.Commits) != 1 || r.Head != r.Commits[0] || b.Repo.Tip("main") != r.Head {
 		t.Errorf("receipt is %+v", r)
@@ -114,7 +121,11 @@ func bornMeanwhile(t *testing.T, b Bed) {
 	if base := read(t, late, "a"); base.Head != "" {
 		t.Fatalf("reads as %+v", base)
 	}
-	publish(t, b.New(t), write("b", "somebody was first", put("y", "1\n")))
+	if b.refusesTheFirst(t, late) {
+		b.foreignSaying(t, "somebody was first", map[string]*gitserver.File{"b/y": gitserver.Text("1\n")})
+	} else {
+		publish(t, b.New(t), write("b", "somebody was first", put("y", "1\n")))
+	}
 	r := publish(t, late, write("a", "second", put("x", "1\n")))[0]
 	if r.Err != nil || b.git(t, "log", "--format=%s", "main") != "second\nsomebody was first" {
 		t.Errorf("receipt is %+v, history %q", r, b.git(t, "log", "--format=%s", "main"))
