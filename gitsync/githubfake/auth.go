@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // caller is who a request comes from.
@@ -85,7 +86,10 @@ func (s *Server) AddUser(u User) {
 func (s *Server) Revoke(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.tokens, token)
+	if t, ok := s.tokens[token]; ok {
+		t.expires = time.Time{} // it stays among those that were minted: none is minted twice
+		s.tokens[token] = t
+	}
 	for login, u := range s.users {
 		if u.Token == token {
 			u.Token = ""
