@@ -86,7 +86,10 @@ func (r *run) take(ctx context.Context, step review.Step) error {
 // draw adds the commit that makes the branch as wished, or begins the branch with it.
 func (r *run) draw(ctx context.Context) error {
 	d := r.lines.draw
-	tree, err := r.hub.PutTree(ctx, d.tree, d.entries)
+	tree, err := d.tree, error(nil)
+	if len(d.entries) > 0 { // GitHub refuses a tree without changes
+		tree, err = r.hub.PutTree(ctx, d.tree, d.entries)
+	}
 	if err != nil {
 		return fmt.Errorf("writing the tree: %w", err)
 	}

@@ -1,0 +1,560 @@
+package forge_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/poolwright/poolwright/gitsync/forge"
+	"github.com/poolwright/poolwright/gitsync/githubfake"
+	"github.com/poolwright/poolwright/gitsync/hub"
+)
+
+// TestC01BranchExistsAlready: a branch of our name has other commits, and the base went on. They stay, what is wished
+// comes on top with the base, and ten ticks need one push.
+func TestC01BranchExistsAlready(t *testing.T) {
+	t.Parallel()
+	for sentence, path := range map[string]string{
+		"somebody's file elsewhere":        "docs/notes.md",
+		"a foreign file of the directory":  dir + "/custom/extra.yaml",
+		"a file of ours, by an older tool": dir + "/services.yaml",
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.push(branch, "README.md", "hello\n") // begins it, without a parent in main
+			b.hub.ForcePush(branch, b.hub.Repo().Tip("main"))
+			theirs := []string{b.push(branch, path, "one\n"), b.push(branch, path, "two\n")}
+			b.push("main", "apps/web/app.yaml", "web 2\n")
+			b.files = epoch(2, "b")
+			s := b.ticks(10, forge.Proposed)
+			b.holds(true)
+			for _, sha := range theirs {
+				if !b.ancestor(sha, branch) {
+					t.Error("a commit is lost")
+				}
+			}
+			if got := b.git("show", branch+":"+path); path != dir+"/services.yaml" && got != "two" {
+				t.Errorf("their file is %q", got)
+			}
+			if got := b.git("show", branch+":apps/web/app.yaml"); got != "web 2" {
+				t.Errorf("the base's file is %q", got)
+			}
+			if s.Number != 1 || len(b.hub.AllPulls()) != 1 {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestC09NotVerified: GitHub's word about our commit is in the standing of the very tick.
+func TestC09NotVerified(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	if s := b.tick(); s.State != forge.Proposed || s.Verified || s.VerifiedReason != "unsigned" {
+		t.Errorf("%+v", s)
+	}
+	b.push(branch, "docs/notes.md", "theirs\n") // what is said stays about our commit
+	if s := b.tick(); s.Verified || s.VerifiedReason != "unsigned" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestC10ChecksThatNeverStart: how long is known, until they do.
+func TestC10ChecksThatNeverStart(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.hub.SetRules("main", githubfake.Rules{PullRequest: true, Checks: []string{"render"}})
+	b.files = epoch(2, "b")
+	b.tick()
+	b.now = b.now.Add(10 * time.Minute)
+	s := b.tick()
+	if !slices.Equal(s.Checks.Required, []string{"render"}) || s.Checks.Started != 0 || s.Checks.Waiting != 10*time.Minute {
+		t.Errorf("%+v", s.Checks)
+	}
+	b.hub.SetChecks(s.Head, githubfake.Check{Name: "render", Status: "queued"})
+	if s = b.tick(); s.Checks.Started != 1 || s.Checks.Waiting != 0 {
+		t.Errorf("%+v", s.Checks)
+	}
+}
+
+// TestC10ChecksThatCannotBeSeen: that is said, and the pull request is kept all the same.
+func TestC10ChecksThatCannotBeSeen(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.hub.Fault("GET commits/{sha}/check-suites", 1, githubfake.Fault{Status: http.StatusForbidden, Message: "Resource not accessible by integration"})
+	if s := b.tick(); s.State != forge.Proposed || !strings.Contains(s.Detail, "the checks cannot be seen") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestC11RateLimited: opening runs into a limit. Until it is over nothing is opened, pushed again, closed or deleted.
+func TestC11RateLimited(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.hub.Limit("POST pulls", githubfake.Limit{After: time.Minute})
+	b.files = epoch(2, "b")
+	for range 19 { // 57 s
+		if _, err := b.try(); !errors.Is(err, hub.ErrLimited) {
+			t.Fatalf("the error is %v", err)
+		}
+		b.now = b.now.Add(3 * time.Second)
+	}
+	tip := b.hub.Repo().Tip(branch)
+	b.now = b.now.Add(4 * time.Second)
+	b.state(b.tick(), forge.Proposed)
+	if n := b.hub.Count("POST git/refs"); n != 1 || b.hub.Repo().Tip(branch) != tip {
+		t.Errorf("%d pushes", n)
+	}
+	b.gentle()
+	if n := b.hub.Count("POST pulls"); n != 2 {
+		t.Errorf("%d calls to open", n)
+	}
+}
+
+// gentle expects that nothing was closed or deleted.
+func (b *bed) gentle() {
+	b.t.Helper()
+	if n := b.hub.Count("DELETE git/refs/{ref}"); n != 0 {
+		b.t.Errorf("%d branches deleted", n)
+	}
+	for _, p := range b.hub.AllPulls() {
+		if !p.Open {
+			b.t.Errorf("#%d was closed by %s", p.Number, p.ClosedBy)
+		}
+	}
+}
+
+// TestC11ListFails: a list that cannot be had is no empty list.
+func TestC11ListFails(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusNotFound, http.StatusUnauthorized, http.StatusForbidden} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.files = epoch(2, "b")
+			b.tick()
+			b.files = epoch(3, "c")
+			b.restart()
+			b.hub.Reset()
+			b.hub.Fault("GET pulls", 100, githubfake.Fault{Status: status})
+			if s, err := b.try(); err == nil {
+				t.Fatalf("no error: %+v", s)
+			}
+			if w := b.hub.Writes(); len(w) > 0 {
+				t.Errorf("writes %q", w)
+			}
+			b.gentle()
+		})
+	}
+}
+
+// TestC11EveryRequestFails: whichever request of a story fails, before it is carried out or after, that is an error of that
+// tick, nothing is closed or deleted for it, and the next tick brings what is wished, with one pull request.
+func TestC11EveryRequestFails(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) *bed {
+		b := newBed(t, nil)
+		b.shape = func(w *forge.Wish) { w.Labels = []string{"database"} }
+		b.files = epoch(2, "b")
+		return b
+	}
+	whole := begin(t)
+	whole.tick()
+	for n := range whole.hub.Requests() {
+		t.Run(fmt.Sprint("request ", n), func(t *testing.T) {
+			t.Parallel()
+			b := begin(t)
+			b.hub.Fault("*", n, githubfake.Fault{})
+			b.hub.Fault("*", 1, githubfake.Fault{Status: http.StatusBadGateway, Carried: n%2 == 1})
+			if s, err := b.try(); !errors.Is(err, hub.ErrUnreachable) {
+				t.Fatalf("%+v, %v", s, err)
+			}
+			b.now = b.now.Add(time.Minute)
+			b.files = epoch(3, "c")
+			b.push("main", "README.md", "moved\n")
+			b.state(b.tick(), forge.Proposed)
+			b.holds(true)
+			b.gentle()
+			if p := b.hub.Pull(1); p.Title != "example-pg: writer: c" || !slices.Contains(p.Labels, "database") {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+// TestC12PullExistsAlready: a person opened one from our branch. It is adopted: its text and labels become ours.
+func TestC12PullExistsAlready(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.shape = func(w *forge.Wish) { w.Labels = []string{"database"} }
+	b.hub.Fault("POST pulls", 1, githubfake.Fault{Status: http.StatusBadGateway, Carried: true}) // it is opened, and we do not know
+	if _, err := b.try(); err == nil {
+		t.Fatal("no error")
+	}
+	title, body := "mine", "opened by hand\r\n"
+	b.hub.EditPull(1, &title, &body)
+	b.hub.Reset()
+	s := b.ticks(10, forge.Proposed)
+	p := b.hub.Pull(1)
+	if len(b.hub.AllPulls()) != 1 || s.Number != 1 || p.Title != "example-pg: writer: b" || !strings.Contains(p.Body, "epoch: 2") || !slices.Contains(p.Labels, "database") {
+		t.Errorf("%+v, %+v", s, p)
+	}
+}
+
+// TestC12TheListLags: whatever was opened, closed or moved a moment ago is not in the answers yet. There is one pull
+// request all the same, and the ticks come to rest.
+func TestC12TheListLags(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		for lag := 1; lag <= 6; lag++ {
+			t.Run(fmt.Sprintf("%d late answers, restarts %v", lag, restarts), func(t *testing.T) {
+				t.Parallel()
+				b := newBed(t, nil)
+				b.hub.Lag(githubfake.Pulls, lag)
+				b.hub.Lag(githubfake.Refs, lag)
+				for round := range 4 {
+					b.files = epoch(2+round, "b")
+					b.eventually(forge.Proposed, restarts)
+					b.holds(false)
+				}
+				if n := len(b.hub.AllPulls()); n != 1 {
+					t.Errorf("%d pull requests", n)
+				}
+				b.files = nil
+				b.eventually(forge.Closed, restarts)
+				if len(b.open()) != 0 || b.hub.Repo().Tip(branch) != "" {
+					t.Error("something is left")
+				}
+				if n := len(b.hub.Pull(1).Comments); n != 1 {
+					t.Errorf("%d comments", n)
+				}
+			})
+		}
+	}
+}
+
+// eventually ticks until the state stays. Errors on the way are those that ask to come again.
+func (b *bed) eventually(want forge.State, restarts bool) {
+	b.t.Helper()
+	calm := 0
+	for range 40 {
+		if restarts {
+			b.restart()
+		}
+		b.hub.Reset()
+		s, err := b.try()
+		if err != nil && !errors.Is(err, hub.ErrMoved) && !errors.Is(err, hub.ErrUnreachable) && !errors.Is(err, hub.ErrExists) && !errors.Is(err, hub.ErrNotFound) {
+			b.t.Fatal(err)
+		}
+		calm++
+		if err != nil || s.State != want || len(b.hub.Writes()) > 0 {
+			calm = 0
+		}
+		if calm == 8 {
+			return
+		}
+		b.now = b.now.Add(3 * time.Second)
+	}
+	b.t.Fatalf("not %v", want)
+}
+
+// TestC13BackBeforeTheMerge: what was proposed is true no more. The pull request is closed with the reason, nothing of it
+// stays, whether or not the branch may be deleted.
+func TestC13BackBeforeTheMerge(t *testing.T) {
+	t.Parallel()
+	for sentence, rules := range map[string]githubfake.Rules{
+		"the branch goes":               {},
+		"the branch may not be deleted": {NoForce: true, NoDeletion: true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.hub.SetRules("poolwright/*", rules)
+			b.files = grown(2, "c")
+			b.tick()
+			b.files = epoch(1, "a")
+			s := b.ticks(5, forge.Closed)
+			p := b.hub.Pull(1)
+			if p.Open || p.Merged || s.Number != 1 || len(p.Comments) != 1 || !strings.Contains(p.Comments[0].Body, "nothing left to change") {
+				t.Errorf("%+v, %+v", s, p)
+			}
+			if tip := b.hub.Repo().Tip(branch); rules.NoDeletion && b.git("diff", "main", tip) != "" || !rules.NoDeletion && tip != "" {
+				t.Error("something is left on the branch")
+			}
+			b.files = grown(2, "c") // and again: that we closed it is no "no"
+			s = b.ticks(3, forge.Proposed)
+			if s.Number != 2 || strings.Contains(b.hub.Pull(2).Body, "Follows") {
+				t.Errorf("%+v", s)
+			}
+			b.holds(true)
+		})
+	}
+}
+
+// TestC13PushedNotOpened: the branch is there as wished, the pull request is not. It is opened without another commit.
+func TestC13PushedNotOpened(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.hub.Fault("POST pulls", 1, githubfake.Fault{Status: http.StatusInternalServerError})
+	if _, err := b.try(); !errors.Is(err, hub.ErrUnreachable) {
+		t.Fatalf("the error is %v", err)
+	}
+	tip := b.hub.Repo().Tip(branch)
+	b.restart()
+	b.hub.Reset()
+	if s := b.tick(); s.State != forge.Proposed || s.Head != tip || tip == "" || b.hub.Count("POST git/commits") != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestC14AHumanCommit: a person's commit stays, below ours and in the tree.
+func TestC14AHumanCommit(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.tick()
+	h := b.push(branch, dir+"/custom/cm.yaml", "theirs\n")
+	b.push("main", "apps/web/app.yaml", "web 2\n")
+	b.ticks(3, forge.Proposed)
+	b.files = epoch(3, "c")
+	b.ticks(3, forge.Proposed)
+	b.holds(true)
+	if !b.ancestor(h, branch) || b.read(branch, "custom/cm.yaml") != "theirs\n" {
+		t.Error("the commit is lost")
+	}
+	b.files = epoch(1, "a") // back: the branch keeps the person's work, and none of ours
+	b.ticks(3, forge.Closed)
+	if got := b.git("diff", "--name-only", "main", branch); got != dir+"/custom/cm.yaml" {
+		t.Errorf("left on the branch: %s", got)
+	}
+}
+
+// TestC14AHumanEdit: a person edits a file of ours. One comment, no push, until it is taken back or says what is wished.
+func TestC14AHumanEdit(t *testing.T) {
+	t.Parallel()
+	for sentence, amend := range map[string]bool{"a commit on top": false, "ours amended": true} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.files = epoch(2, "b")
+			b.shape = func(w *forge.Wish) { w.Urgent = "already serving b." }
+			ours := b.tick().Head
+			h := b.edit(ours, amend)
+			b.files = epoch(3, "c")
+			s := b.ticks(5, forge.Stopped)
+			if got := b.hub.Repo().Tip(branch); got != h {
+				t.Error("pushed over an edit")
+			}
+			p := b.hub.Pull(1)
+			if len(p.Comments) != 1 || !strings.Contains(p.Comments[0].Body, dir+"/services.yaml") || !strings.Contains(p.Comments[0].Body, "already serving b.") {
+				t.Errorf("%+v", p.Comments)
+			}
+			if !strings.Contains(s.Detail, dir+"/services.yaml") || strings.Contains(s.Detail, "topology") && !amend {
+				t.Errorf("the detail is %q", s.Detail)
+			}
+			b.restart()
+			b.ticks(3, forge.Stopped) // not even after a restart
+			if len(b.hub.Pull(1).Comments) != 1 {
+				t.Error("said twice")
+			}
+			b.push(branch, dir+"/services.yaml", header+"writer: b\n") // taken back
+			if amend {
+				b.push(branch, dir+"/topology.yaml", header+"epoch: 3\n") // what an amended commit says is all a person's
+				b.push(branch, dir+"/services.yaml", header+"writer: c\n")
+			}
+			b.ticks(3, forge.Proposed)
+			b.holds(true)
+			if !b.ancestor(h, branch) {
+				t.Error("a commit is lost")
+			}
+		})
+	}
+}
+
+// edit changes a file of ours by hand, in a commit or in ours.
+func (b *bed) edit(ours string, amend bool) string {
+	b.t.Helper()
+	h := b.push(branch, dir+"/services.yaml", header+"writer: by hand\n")
+	if !amend {
+		return h
+	}
+	message := b.git("log", "-1", "--format=%B", ours)
+	h = b.git("commit-tree", h+"^{tree}", "-p", ours+"^", "-m", message)
+	b.hub.ForcePush(branch, h)
+	return h
+}
+
+// TestC14TheBaseMerged: "Update branch" brings the base's newer version of our files. That is nobody's edit.
+func TestC14TheBaseMerged(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = grown(2, "c")
+	b.tick()
+	b.push("main", dir+"/services.yaml", header+"writer: z\n")
+	m := b.git("commit-tree", b.git("merge-tree", "--write-tree", "main", branch), "-p", branch, "-p", "main", "-m", "Merge branch 'main'")
+	b.hub.ForcePush(branch, m)
+	b.push("main", dir+"/services.yaml", header+"writer: y\n")
+	b.files = map[string]string{"topology.yaml": "epoch: 3\n", "services.yaml": "writer: y\n"}
+	b.ticks(3, forge.Proposed)
+	b.holds(true)
+	if !b.ancestor(m, branch) {
+		t.Error("the merge is lost")
+	}
+}
+
+// TestC14BothChanged: base and branch changed one file of a person's. We do not decide that.
+func TestC14BothChanged(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.tick()
+	b.push(branch, "README.md", "branch\n")
+	b.push("main", "README.md", "main\n")
+	b.ticks(3, forge.Proposed) // nothing of ours to write
+	b.files = epoch(3, "c")
+	if s := b.ticks(3, forge.Stopped); !strings.Contains(s.Detail, "README.md") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestC15ClosedIsNo: a person closes it. Twenty ticks with the same facts, restarts among them, open nothing; other facts
+// open another one, from what is now, which mentions the old one; the old facts are still a no.
+func TestC15ClosedIsNo(t *testing.T) {
+	t.Parallel()
+	for sentence, gone := range map[string]bool{"the branch stays": false, "the branch is deleted": true} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.files = epoch(2, "b")
+			old := b.tick().Head
+			b.hub.ClosePull(1, "alice")
+			if gone {
+				b.hub.DeleteBranch(branch)
+			}
+			for range 2 {
+				if s := b.ticks(10, forge.Declined); s.Number != 1 || !strings.Contains(s.Detail, "#1") {
+					t.Errorf("%+v", s)
+				}
+				b.push("main", "README.md", "moved\n")
+				b.restart()
+			}
+			b.files = epoch(3, "c")
+			s := b.ticks(3, forge.Proposed)
+			b.holds(true)
+			if p := b.hub.Pull(2); s.Number != 2 || p.Head == old || !strings.Contains(p.Body, "Follows #1") {
+				t.Errorf("%+v", p)
+			}
+			b.files = epoch(2, "b")
+			if s := b.ticks(3, forge.Declined); s.Number != 1 || len(b.open()) != 0 {
+				t.Errorf("%+v", s)
+			}
+			if c := b.hub.Pull(2).Comments; len(c) != 1 || !strings.Contains(c[0].Body, "declined in #1") {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// TestC15ClosedBeforeTheText: what a person closed is also what its newest commit says, and a description without our
+// mark changes nothing.
+func TestC15ClosedBeforeTheText(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.tick()
+	b.files = epoch(3, "c")
+	b.hub.Fault("PATCH pulls/{number}", 1, githubfake.Fault{Status: http.StatusBadGateway})
+	if _, err := b.try(); err == nil {
+		t.Fatal("no error")
+	}
+	body := "no comment"
+	b.hub.EditPull(1, nil, &body)
+	b.hub.ClosePull(1, "alice")
+	b.ticks(3, forge.Declined)
+}
+
+// TestC16NoForceNoDelete: five changes in a row, the base moving under each, where nobody may force or delete.
+func TestC16NoForceNoDelete(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.hub.SetRules("poolwright/*", githubfake.Rules{NoForce: true, NoDeletion: true})
+	for n := range 5 {
+		b.files = grown(2+n, fmt.Sprintf("i%d", n))
+		b.push("main", "apps/web/app.yaml", fmt.Sprintf("web %d\n", n))
+		if n == 3 { // the base changes a file of ours as well
+			b.push("main", dir+"/services.yaml", header+"writer: other\n")
+		}
+		s := b.ticks(3, forge.Proposed)
+		b.holds(true)
+		if s.Number != 1 {
+			t.Errorf("%+v", s)
+		}
+		if got := b.git("diff", "--name-only", "main", branch); strings.Contains(got, "apps/") {
+			t.Errorf("the pull request changes %s", got)
+		}
+	}
+	if got := b.git("rev-list", "--count", branch, "--not", "main"); got != "5" {
+		t.Errorf("%s commits, want 5", got)
+	}
+	b.git("merge-tree", "--write-tree", "main", branch)
+}
+
+// TestC16TheBranchMovesMeanwhile: a person pushes between our look and our move. The second try has it.
+func TestC16TheBranchMovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, nil)
+	b.files = epoch(2, "b")
+	b.tick()
+	var h string
+	b.hub.Fault("PATCH git/refs/{ref}", 1, githubfake.Fault{Before: func() { h = b.push(branch, "docs/notes.md", "theirs\n") }})
+	b.files = epoch(3, "c")
+	b.ticks(2, forge.Proposed)
+	b.holds(true)
+	if !b.ancestor(h, branch) {
+		t.Error("a commit is lost")
+	}
+}
+
+// TestC22SeenNotAssumed: proposed stays proposed; merged is seen at the next tick, without being told, and waits to be read.
+func TestC22SeenNotAssumed(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"merge", "squash", "rebase"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, nil)
+			b.files = epoch(2, "b")
+			first := b.tick()
+			b.now = b.now.Add(time.Hour)
+			if s := b.tick(); s.State != forge.Proposed || !s.Since.Equal(first.Since) {
+				t.Errorf("%+v", s)
+			}
+			unread := b.wish()
+			b.hub.MergePull(1, "alice", method)
+			for range 3 { // Git was not read yet
+				s, err := b.keep.Keep(t.Context(), unread)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.state(s, forge.Merged)
+			}
+			b.ticks(3, forge.None)
+			if b.hub.Repo().Tip(branch) != "" {
+				t.Error("the branch is left")
+			}
+			b.files = epoch(3, "c")
+			if s := b.ticks(3, forge.Proposed); s.Number != 2 {
+				t.Errorf("%+v", s)
+			}
+			b.holds(true)
+		})
+	}
+}
