@@ -183,36 +183,54 @@ func (p *paper) most(list pools, pods int) markdown {
 	return joinedBy(words, ", plus ")
 }
 
-// fit compares a load with what an instance has: by how many it is too few, and whether that is all there is to know.
-func (p *paper) fit(instance string) (limit, short int, final bool) {
-	list, pods := poolsOf(p.objects, instance), replicas(p.objects, instance)
-	limit = p.Limits.MaxConnections[instance]
-	total := p.Limits.total(list)
-	short = max(0, pods*total.known-limit)
-	return limit, short, short > 0 || total.open || len(list) > 0 && pods > 0 && total.more == 0
+// fit is how a load compares with what an instance has.
+type fit struct {
+	limit int // 0: not known
+	// short is by how many connections limit is too low for what is known.
+	short int
+	// open is true when no limit is enough, rest when something comes on top that is not counted.
+	open, rest bool
 }
+
+// fits compares one build's load of an instance with what the instance has.
+func (p *paper) fits(built objects, instance string) fit {
+	list, pods := poolsOf(built, instance), replicas(built, instance)
+	total := p.Limits.total(list)
+	f := fit{limit: max(0, p.Limits.MaxConnections[instance]), open: total.open, rest: total.more > 0 || len(list) == 0 || pods == 0}
+	if f.limit > 0 {
+		f.short = max(0, pods*total.known-f.limit)
+	}
+	return f
+}
+
+func (f fit) tooMuch() bool { return f.limit > 0 && (f.short > 0 || f.open) }
 
 // takes is the instance's max_connections, and whether it is enough.
 func (p *paper) takes(instance string) markdown {
-	limit, short, final := p.fit(instance)
+	now := p.fits(p.objects, instance)
+	text := say("%d", now.limit)
 	switch {
-	case limit <= 0:
+	case now.limit == 0:
 		return "not known"
-	case short > 0:
-		return say("%d: **%d too few (%d > %d)**", limit, short, limit+short, limit)
-	case p.Limits.total(poolsOf(p.objects, instance)).open:
-		return say("%d: **too few for pools without a bound**", limit)
-	case final:
-		return say("%d: enough", limit)
+	case now.short > 0:
+		text += say(": **%d too few (%d > %d)**", now.short, now.limit+now.short, now.limit)
+	case now.open:
+		text += ": **too few for pools without a bound**"
+	case now.rest:
+		return text
+	default:
+		return text + ": enough"
 	}
-	return say("%d", limit)
+	if now == p.fits(p.old, instance) {
+		text += ", as before"
+	}
+	return text
 }
 
-// overbooked are the instances that can get more connections than they take.
+// overbooked are the instances that can get more connections than they take, and whose lot is not as it was.
 func (p *paper) overbooked() (names []string) {
 	for _, m := range p.want.Members {
-		limit, short, _ := p.fit(m.Name)
-		if limit > 0 && (short > 0 || p.Limits.total(poolsOf(p.objects, m.Name)).open) {
+		if now := p.fits(p.objects, m.Name); now.tooMuch() && now != p.fits(p.old, m.Name) {
 			names = append(names, m.Name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/poolwright/poolwright/clusters"
@@ -37,8 +38,15 @@ var hostile = []string{
 	"`", "``", "|", "\\", "&", "", " ", "_", "*", "#1", "@a",
 }
 
-// tame says nothing.
-var tame = []string{"word"}
+// tame says nothing, in as many words.
+var tame = words(len(hostile))
+
+func words(n int) (list []string) {
+	for i := range n {
+		list = append(list, fmt.Sprintf("word%d", i))
+	}
+	return list
+}
 
 // stranger hands out foreign texts.
 type stranger struct {
@@ -84,22 +92,22 @@ func foreign(c clusters.Cluster, s *stranger) pulltext.Draft {
 		}, Metadata: &discovery.Metadata{State: discovery.MetadataStale, At: noon, Detail: "d " + s.text()}},
 		Checked:  []string{"c " + s.text(), s.text() + "c"},
 		Commands: []string{"x " + s.text(), s.text() + "x"},
-		Before:   render.Tree{render.ServicesFile: service(s), "odd " + s.text(): []byte(s.text()), "base/deployment.yaml": []byte("a: " + s.text())},
-		After:    render.Tree{render.ServicesFile: service(s), "base/deployment.yaml": []byte("a: b\n" + s.text())},
+		Before:   render.Tree{render.ServicesFile: service(s, "before "), "odd " + s.text(): []byte(s.text()), "base/deployment.yaml": []byte("a: " + s.text())},
+		After:    render.Tree{render.ServicesFile: service(s, "after "), "base/deployment.yaml": []byte("a: b\n" + s.text())},
 	}
-	d.BuiltBefore, d.BuiltAfter = object(s), object(s)
+	d.BuiltBefore, d.BuiltAfter = object(s, "A "), object(s, "B ")
 	return d
 }
 
 // service is a services.yaml whose texts are foreign.
-func service(s *stranger) []byte {
-	return fmt.Appendf(nil, "kind: Service\nmetadata: {name: %q}\nspec:\n  selector:\n    k: %q\n# %s\n", "n "+s.text(), "v "+s.text(), s.text())
+func service(s *stranger, mark string) []byte {
+	return fmt.Appendf(nil, "kind: Service\nmetadata: {name: n, annotations: {a: %q}}\nspec:\n  selector:\n    k: %q\n", mark+s.text(), mark+s.text())
 }
 
 // object is a stream with an object whose texts are foreign.
-func object(s *stranger) []byte {
+func object(s *stranger, mark string) []byte {
 	return fmt.Appendf(nil, "kind: %q\nmetadata: {name: %q, labels: {%s: %q}}\ndata: {pgbouncer.ini: %q}\n",
-		"K "+s.text(), "n "+s.text(), render.LabelInstance, "i "+s.text(), "[databases]\n"+s.text()+" = x")
+		mark+s.text(), "n "+s.text(), render.LabelInstance, mark+"i "+s.text(), "[databases]\n"+s.text()+" = x")
 }
 
 // acts is what a forge or Git would act on, wherever it stands.
@@ -155,10 +163,17 @@ func TestForeignTextNeverActsAndNeverChangesTheStructure(t *testing.T) {
 		d := foreign(c, &stranger{texts: texts})
 		text, err := pulltext.Write(d)
 		if err != nil {
-			t.Skip("what was built is no YAML: ", err)
+			t.Fatal(err)
 		}
 		checkInert(t, d, text)
 		checkFences(t, text.Body)
+		plain, err := pulltext.Write(foreign(c, &stranger{texts: words(len(texts))}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(outline(plain.Body), outline(text.Body)); diff != "" {
+			t.Fatalf("the structure with words, and with %q:\n%s", texts, diff)
+		}
 	})
 }
 

@@ -93,6 +93,8 @@ func (p *paper) caution() []markdown {
 	case p.writerMoves() && p.want.Writer != "" && p.Declared.Writer != "":
 		return []markdown{say("A revert moves the Services, not the database: while %s is the writer, %s refuses every write that a revert sends there. "+
 			"To move the writer back, fail over in the database; poolwright follows.", span(p.want.Writer), span(p.Declared.Writer))}
+	case p.class() == plan.ConfigChange && p.LastFacts == p.want.Facts(p.Spec):
+		return []markdown{"If the edit by hand was meant: generated files do not keep it. The Cluster file and `custom/` do."}
 	case p.class() == plan.ConfigChange:
 		return []markdown{"If a setting is wrong, change it in the Cluster file: the generated files follow. A revert of these files alone leaves the Cluster file ahead of them."}
 	case p.first():

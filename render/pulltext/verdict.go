@@ -20,7 +20,7 @@ func (p *paper) verdict() []block {
 			span(p.Ahead.Writer), p.Ahead.Epoch, stamp(p.Ahead.Since))))
 	}
 	if over := p.overbooked(); len(over) > 0 {
-		blocks = append(blocks, paragraph(say("> [!WARNING]\n> %s can get more connections than `max_connections` allows: see *Server connections*.", spans(4, over))))
+		blocks = append(blocks, paragraph(say("> [!WARNING]\n> %s can now get more connections than `max_connections` allows: see *Server connections*.", spans(4, over))))
 	}
 	return blocks
 }
