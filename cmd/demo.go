@@ -145,13 +145,15 @@ func openStage(ctx context.Context, dir string) (s *stage, err error) {
 // loop is what `poolwright run` runs, with the simulated network in place of the real one.
 func (s *stage) loop(ctx context.Context) {
 	world := outside{Dial: s.sim.Dial, Lookup: s.sim.Lookup, Now: time.Now, AWS: newAWS(ctx), Getenv: func(string) string { return "demo" }}
+	f, end := newFleet(ctx, world, func(e Event) {
+		select {
+		case s.events <- e:
+		case <-ctx.Done(): // nobody looks any more
+		}
+	})
 	s.wg.Go(func() {
-		runFleet(ctx, world, []string{s.clusterFile()}, func(e Event) {
-			select {
-			case s.events <- e:
-			case <-ctx.Done(): // nobody looks any more
-			}
-		})
+		defer end()
+		f.run(ctx, []string{s.clusterFile()})
 	})
 }
 

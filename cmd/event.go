@@ -57,6 +57,10 @@ const (
 	Unproven                          // and now it would not
 	Reloaded                          // the poolers have read a rotated Secret
 	Unreloaded                        // some have not
+	Reviewed                          // the pull request came to another state
+	ForgeFailed                       // the forge could not be asked; tried again
+	ForgeBack                         // and now it could
+	Heard                             // somebody else told of an event
 )
 
 var eventNames = [...]string{
@@ -67,6 +71,7 @@ var eventNames = [...]string{
 	Unwritten: "unwritten", Leading: "leading", Standby: "standby",
 	Evicting: "evicting", Evicted: "evicted", Proven: "proven", Unproven: "unproven",
 	Reloaded: "reloaded", Unreloaded: "unreloaded",
+	Reviewed: "reviewed", ForgeFailed: "forge-failed", ForgeBack: "forge-back", Heard: "heard",
 }
 
 func (k EventKind) String() string { return eventNames[k] }
@@ -74,7 +79,7 @@ func (k EventKind) String() string { return eventNames[k] }
 // level of the log line: what needs eyes is a warning.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten, Unproven, Unreloaded:
+	case WriterLost, Doubted, GitFailed, Standing, Reasserted, Hindered, Unwritten, Unproven, Unreloaded, ForgeFailed:
 		return slog.LevelWarn
 	case Decided:
 		if e.Plan.Action == plan.Hold || slices.ContainsFunc(e.Plan.Reasons, needsEyes) {

@@ -3,24 +3,30 @@ package cmd
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
 	"sync"
 
+	"github.com/poolwright/poolwright/clusters"
 	"github.com/poolwright/poolwright/gitsync"
+	"github.com/poolwright/poolwright/gitsync/forge"
+	"github.com/poolwright/poolwright/render/build"
 )
 
 // fleet is all clusters of one process and the lanes that they share.
 type fleet struct {
 	outside outside
 	say     func(Event)
+	builder build.Builder
 
 	mu    sync.Mutex
 	lanes map[string]*lane
 	keeps map[place]string  // which file keeps a place
 	names map[string]string // and which a cluster, by namespace and name
-	ctx   context.Context   // ends the lanes, after the clusters
+	hints map[string]chan hint
+	ctx   context.Context // ends the lanes, after the clusters
 }
 
 // overlaps reports whether two places share files.
@@ -29,29 +35,35 @@ func (p place) overlaps(other place) bool {
 	return p.repository == other.repository && p.branch == other.branch && (inside(p.dir, other.dir) || inside(other.dir, p.dir))
 }
 
-// runFleet keeps the clusters of these files until ctx ends, and returns when
-// what was under way is finished.
-func runFleet(ctx context.Context, world outside, files []string, say func(Event)) {
-	lanes, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	f := &fleet{outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, names: map[string]string{}, ctx: lanes}
-	if world.Kube != nil {
-		world.Kube.keeps.expect(files)
+// newFleet is a fleet without clusters. end waits for nobody: it ends the lanes, after the clusters.
+func newFleet(ctx context.Context, world outside, say func(Event)) (f *fleet, end context.CancelFunc) {
+	lanes, end := context.WithCancel(context.WithoutCancel(ctx))
+	return &fleet{
+		outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, names: map[string]string{},
+		hints: map[string]chan hint{}, ctx: lanes,
+	}, end
+}
+
+// run keeps the clusters of these files until ctx ends, and returns when what was under way is finished.
+func (f *fleet) run(ctx context.Context, files []string) {
+	if f.outside.Kube != nil {
+		f.outside.Kube.keeps.expect(files)
 	}
 	var all sync.WaitGroup
 	for _, path := range files {
-		all.Go(func() { f.keep(ctx, path) })
+		file := &declarationFile{path: path}
+		all.Go(func() { f.keep(ctx, path, file.read) })
 	}
 	all.Wait()
 }
 
-// keep keeps one cluster.
-func (f *fleet) keep(ctx context.Context, path string) {
+// keep keeps one cluster. read reads the Cluster file of that path.
+func (f *fleet) keep(ctx context.Context, path string, read func() (declaration, error)) {
 	eyes := &lookout{outside: f.outside}
 	defer eyes.close()
-	file := &declarationFile{path: path}
+	defer f.leave(path)
 	declare := func() (declaration, error) {
-		d, err := file.read()
+		d, err := read()
 		if err == nil {
 			err = f.claim(path, d.place())
 		}
@@ -61,13 +73,44 @@ func (f *fleet) keep(ctx context.Context, path string) {
 		f.tells(path, d, err)
 		return d, err
 	}
-	r := &Reconciler{Name: path, Declare: declare, Eyes: eyes, Git: f, Now: f.outside.Now, Say: f.say}
+	r := &Reconciler{
+		Name: path, Declare: declare, Eyes: eyes, Git: f, Reviews: f, Builder: &f.builder, Hints: f.hear(path), Now: f.outside.Now, Say: f.say,
+	}
 	if f.outside.Kube != nil {
 		side := f.outside.Kube.side(ctx, f.outside, &r.fast, r.ears)
 		defer side.end()
 		r.Live = side
 	}
 	r.Run(ctx)
+}
+
+// hear is where a cluster hears what others tell this process.
+func (f *fleet) hear(path string) <-chan hint {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hints[path] = make(chan hint, 16)
+	return f.hints[path]
+}
+
+// tell tells every cluster. Who has much to hear yet looks soon anyway.
+func (f *fleet) tell(h hint) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, to := range f.hints {
+		select {
+		case to <- h:
+		default:
+		}
+	}
+}
+
+// leave gives up what a file claimed.
+func (f *fleet) leave(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.hints, path)
+	maps.DeleteFunc(f.keeps, func(_ place, keeper string) bool { return keeper == path })
+	maps.DeleteFunc(f.names, func(_, keeper string) bool { return keeper == path })
 }
 
 // tells says for the Lease which cluster a file declares.
@@ -111,7 +154,7 @@ func (f *fleet) claimName(path, name string) error {
 
 // Read reads a cluster's directory through its lane.
 func (f *fleet) Read(ctx context.Context, d declaration) (gitsync.Base, error) {
-	l, err := f.lane(d)
+	l, err := f.lane(d.Cluster.Spec.Publish.PublishTo)
 	if err != nil {
 		return gitsync.Base{}, err
 	}
@@ -120,18 +163,30 @@ func (f *fleet) Read(ctx context.Context, d declaration) (gitsync.Base, error) {
 
 // Submit publishes through the cluster's lane.
 func (f *fleet) Submit(ctx context.Context, d declaration, edit gitsync.Edit) gitsync.Receipt {
-	l, err := f.lane(d)
+	l, err := f.lane(d.Cluster.Spec.Publish.PublishTo)
 	if err != nil {
 		return gitsync.Receipt{Err: err}
 	}
 	return l.Submit(ctx, edit)
 }
 
-// lane returns the lane of a declaration. Clusters with the same repository,
-// branch, credentials and identity share one.
-func (f *fleet) lane(d declaration) (*lane, error) {
-	p := d.Cluster.Spec.Publish
-	key, err := json.Marshal([]any{p.Repository, p.Branch, p.Auth, p.Author, p.Committer})
+// Keep keeps up a cluster's pull request.
+func (f *fleet) Keep(ctx context.Context, d declaration, w forge.Wish) (forge.Standing, error) {
+	l, err := f.lane(d.Cluster.Spec.Publish.PublishTo)
+	if err != nil {
+		return forge.Standing{}, err
+	}
+	if l.pulls == nil {
+		return forge.Standing{}, errNoForge
+	}
+	return l.pulls.Keep(ctx, w)
+}
+
+var errNoForge = errors.New("keeping a pull request: no forge is declared")
+
+// lane returns the lane of a branch. Clusters with the same repository, branch, credentials and identity share one.
+func (f *fleet) lane(to clusters.PublishTo) (*lane, error) {
+	key, err := json.Marshal(to)
 	if err != nil {
 		return nil, fmt.Errorf("comparing repositories: %w", err)
 	}
@@ -140,11 +195,11 @@ func (f *fleet) lane(d declaration) (*lane, error) {
 	if l, ok := f.lanes[string(key)]; ok {
 		return l, nil
 	}
-	git, err := publisher(d)
+	b, err := openBranch(to, f.outside.Now)
 	if err != nil {
 		return nil, err
 	}
-	l := newLane(git)
+	l := newLane(b)
 	f.lanes[string(key)] = l
 	go l.run(f.ctx)
 	return l, nil

@@ -28,7 +28,7 @@ func TestARefusedDirectoryStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		l := newLane(picky{newFarAway(time.Second)})
+		l := newLane(branch{git: picky{newFarAway(time.Second)}})
 		go l.run(ctx)
 		got := map[string]error{}
 		done := make(chan struct{})

@@ -29,6 +29,7 @@ type gitSide struct {
 	reach    reach         // the evidence's before base was read or written
 	failed   bool          // the last push, and nothing was read since
 	unsure   bool          // it may have landed all the same
+	stale    bool          // Git is said to have gone on since the last read began
 	reverts  []plan.Revert // of what we did last, also when their commits have left the end of the log
 	pushes   int           // finished so far
 	pushing  bool
@@ -89,7 +90,7 @@ func (r *Reconciler) read(ctx context.Context, d declaration) {
 	if r.git.reading || r.git.pushing || r.Now().Before(r.git.notUntil) {
 		return
 	}
-	r.git.reading = true
+	r.git.reading, r.git.stale = true, false
 	pushes, reach := r.git.pushes, r.latest.reach()
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, publishTimeout)

@@ -18,7 +18,7 @@ const gather = 50 * time.Millisecond
 // edit neither waits to gather nor behind others. What the remote refuses as a
 // batch is tried one by one, so that one refused directory stops no other.
 type lane struct {
-	git   gitsync.Publisher
+	branch
 	edits chan ticket
 }
 
@@ -30,7 +30,7 @@ type ticket struct {
 
 var errClosing = errors.New("publishing: shutting down")
 
-func newLane(git gitsync.Publisher) *lane { return &lane{git: git, edits: make(chan ticket)} }
+func newLane(b branch) *lane { return &lane{branch: b, edits: make(chan ticket)} }
 
 // Read returns dir at the branch's present head. It is an edit with nothing to
 // say: all clusters of a repository read in one request, and ahead of no failover.

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,6 +39,11 @@ func (f *farAway) Read(_ context.Context, dir string) (gitsync.Base, error) {
 	base := f.base(dir)
 	f.turn <- struct{}{}
 	return base, nil
+}
+
+// Glob is never asked for here.
+func (f *farAway) Glob(context.Context, string) (gitsync.Files, string, error) {
+	return nil, "", errors.ErrUnsupported
 }
 
 // Publish is one request, and another one if there is something to push.
@@ -82,7 +88,7 @@ func (l laned) Submit(ctx context.Context, d declaration, e gitsync.Edit) gitsyn
 func TestC17FiftyClustersOfOneRepositoryChangeTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		git := newFarAway(3 * time.Second)
-		l := newLane(git)
+		l := newLane(branch{git: git})
 		ctx, stop := context.WithCancel(context.Background())
 		t.Cleanup(stop)
 		go l.run(ctx)

@@ -112,9 +112,9 @@ func observeOnce(ctx context.Context, d declaration) (discovery.Observation, err
 
 // readRemote reads the cluster's directory in the declared repository.
 func readRemote(ctx context.Context, d declaration) (base gitsync.Base, err error) {
-	git, err := publisher(d)
+	b, err := openBranch(d.Cluster.Spec.Publish.PublishTo, theWorld(ctx).Now)
 	if err != nil {
 		return base, err
 	}
-	return git.Read(ctx, d.Dir())
+	return b.git.Read(ctx, d.Dir())
 }

@@ -17,6 +17,8 @@ import (
 
 // evidence is everything a proposal rests on but the base.
 type evidence struct {
+	// Seen is what Topology was made of.
+	Seen     discovery.Observation
 	Topology discovery.Topology
 	Memory   plan.Memory
 	// Window is true while a failover window is open.
@@ -36,6 +38,8 @@ type evidence struct {
 	Resumed time.Time
 	// Spent is the newest epoch that is live already, or was taken back: no decision has it again.
 	Spent uint64
+	// Wish is true for what a pull request is to say: nothing waits for a review, or for others to come along.
+	Wish bool
 }
 
 // proposal is one decision and what it would change in Git.
@@ -93,10 +97,10 @@ func proposeOne(d declaration, base gitsync.Base, e evidence) (proposal, error) 
 		return proposal{}, err
 	}
 	decided, _ := plan.Decide(e.Memory, saw, rulesOf(d, e), e.Now)
-	if decided.Action == plan.Hold {
+	if decided.Action == plan.Hold || decided.ByReview {
 		return proposal{Plan: decided}, nil
 	}
-	return drawn(d, base, saw.Declared.State, decided, e.Now)
+	return drawn(d, base, saw.Declared.State, decided, e)
 }
 
 // observationOn joins what was seen with what base declares.
@@ -109,13 +113,23 @@ func observationOn(d declaration, base gitsync.Base, e evidence) (plan.Observati
 	}, err
 }
 
-// drawn draws a decision on base.
-func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.Plan, now time.Time) (proposal, error) {
-	draw := render.Draw
+// drawing draws a decision on base: of a failover two files, and of anything else no change of the declaration that needs a review.
+func drawing(d declaration, base gitsync.Base, declared plan.State, decided plan.Plan, e evidence) (render.Tree, error) {
+	given := render.GivenIn(base.Files)
 	if decided.Action == plan.Failover {
-		draw = render.DrawSwitch
+		return render.DrawSwitch(d.Cluster, decided.Want, given)
 	}
-	tree, err := draw(d.Cluster, decided.Want, render.GivenIn(base.Files))
+	tree, err := render.Draw(d.Cluster, decided.Want, given)
+	if err != nil || e.Wish || declared.Epoch == 0 || !reviewedIn(d)[plan.ConfigChange] {
+		return tree, err
+	}
+	before, err := render.Draw(d.Cluster, declared, given)
+	return withoutConfig(base.Files, tree, before), err
+}
+
+// drawn draws a decision on base.
+func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.Plan, e evidence) (proposal, error) {
+	tree, err := drawing(d, base, declared, decided, e)
 	if err != nil {
 		return proposal{}, fmt.Errorf("drawing %s: %w", d.Metadata.Name, err)
 	}
@@ -136,7 +150,7 @@ func drawn(d declaration, base gitsync.Base, declared plan.State, decided plan.P
 	if err != nil {
 		return proposal{}, fmt.Errorf("writing the commit message of %s: %w", d.Metadata.Name, err)
 	}
-	change := gitsync.Change{Dir: d.Dir(), Put: put, Delete: gone, Message: message, When: now}
+	change := gitsync.Change{Dir: d.Dir(), Put: put, Delete: gone, Message: message, When: e.Now}
 	return proposal{Plan: decided, Change: change}, nil
 }
 
@@ -158,7 +172,7 @@ func declaredIn(d declaration, base gitsync.Base, resumed time.Time) (plan.Decla
 	declared := plan.Declared{State: state, LastEpoch: lastEpoch(ours(base.Log, d.Metadata.Name))}
 	for _, r := range gitsync.ReversalsOf(base.Log, render.TrailerCluster, d.Metadata.Name) {
 		if resumed.IsZero() || r.By.When.After(resumed) {
-			declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts]})
+			declared.Reverted = append(declared.Reverted, plan.Revert{By: r.By.Hash, Facts: r.Of.Trailers[render.TrailerFacts], At: r.By.When})
 		}
 	}
 	return declared, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/poolwright/poolwright/gitsync"
 	"github.com/poolwright/poolwright/live"
 	"github.com/poolwright/poolwright/plan"
+	"github.com/poolwright/poolwright/render/build"
 )
 
 // eyes look at a cluster as it is declared.
@@ -36,22 +37,27 @@ type Reconciler struct {
 	Declare func() (declaration, error) // reads the Cluster file; called each round
 	Eyes    eyes
 	Git     repository
-	Live    ahead // gitOnly{} when nil
+	Live    ahead          // gitOnly{} when nil
+	Reviews reviews        // nil: there is no forge
+	Builder *build.Builder // builds what pull requests describe
+	Hints   <-chan hint    // what others told this process; nil for nothing
 	Now     func() time.Time
 	Say     func(Event)
 
-	window window
-	memory plan.Memory
-	git    gitSide
-	saw    plan.Observation // what sawOn declares
-	sawOn  baseRead
-	quiet  settled
-	urgent string      // the facts of the failover that was decided last
-	people hearing     // what is known of what people said in Kubernetes
-	want   live.Want   // what the live side was told last
-	began  time.Time   // the last round
-	fast   atomic.Bool // whether the window is open; the live side asks
-	told   told
+	window  window
+	memory  plan.Memory
+	git     gitSide
+	pulls   reviewSide
+	saw     plan.Observation // what sawOn declares
+	sawOn   baseRead
+	quiet   settled
+	urgent  string      // the facts of the failover that was decided last
+	people  hearing     // what is known of what people said in Kubernetes
+	want    live.Want   // what the live side was told last
+	began   time.Time   // the last round
+	curious bool        // AWS is to be asked again
+	fast    atomic.Bool // whether the window is open; the live side asks
+	told    told
 
 	mu     sync.Mutex // guards latest: Draw reads it while rounds go on
 	latest look
@@ -81,6 +87,7 @@ const standstill = time.Second
 // Run makes rounds until ctx ends, then waits for a push that is under way.
 func (r *Reconciler) Run(ctx context.Context) {
 	r.git.open()
+	r.pulls.open()
 	if r.Live == nil {
 		r.Live = gitOnly{}
 	}
@@ -94,11 +101,18 @@ func (r *Reconciler) Run(ctx context.Context) {
 		case <-r.Eyes.Lost():
 			timer.Reset(r.lost())
 			continue
+		case h := <-r.Hints:
+			timer.Reset(r.hinted(h))
+			continue
 		case <-r.Live.Changed():
 			timer.Reset(r.soon())
 			continue
 		case d := <-r.git.done:
 			if !r.finished(d) {
+				continue
+			}
+		case d := <-r.pulls.done:
+			if !r.reviewed(d) {
 				continue
 			}
 		case <-timer.C:
@@ -136,7 +150,8 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 	r.tellRival(d)
 	r.tellDebt()
 	known := recordsOf(r.Live.Sight())
-	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()))
+	seen, err := r.Eyes.Observe(ctx, d, r.window.isOpen(r.Now()) || r.curious)
+	r.curious = false
 	if ctx.Err() != nil {
 		return err
 	}
@@ -144,21 +159,21 @@ func (r *Reconciler) line(ctx context.Context, d declaration) error {
 		r.leadOn()
 		return err
 	}
-	r.judge(d, discovery.Merge(seen), known)
+	r.judge(d, seen, known)
 	r.tellUnheard()
 	return r.decide(ctx, d)
 }
 
 // judge turns what was seen into evidence, and minds the window. known are the records that were seen before.
-func (r *Reconciler) judge(d declaration, t discovery.Topology, known []live.Record) {
-	now := r.Now()
+func (r *Reconciler) judge(d declaration, seen discovery.Observation, known []live.Record) {
+	now, t := r.Now(), discovery.Merge(seen)
 	r.window.see(t, now, d.Cluster.Spec.Failover)
 	r.tellTopology(t)
 	r.tellWindow()
 	r.fast.Store(r.window.isOpen(now))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := evidence{Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now, Known: known}
+	e := evidence{Seen: seen, Topology: t, Memory: r.memory, Window: r.window.isOpen(now), Now: now, Known: known}
 	r.latest = look{d, r.heard(e)}
 }
 
@@ -179,6 +194,7 @@ func (r *Reconciler) decide(ctx context.Context, d declaration) error {
 			r.publish(ctx, d, first.Plan)
 			return nil
 		}
+		err = r.review(ctx, d)
 	}
 	// Also after an error, for a person may have mended the tree.
 	if r.isDue() {
@@ -201,7 +217,7 @@ func (r *Reconciler) readsFirst() bool {
 
 // isDue reports whether Git is to be read: it was not for a while, or may have gone on.
 func (r *Reconciler) isDue() bool {
-	return r.Now().Sub(r.git.baseAt) >= readEvery || r.isBehind(r.latest.reach())
+	return r.git.stale || r.Now().Sub(r.git.baseAt) >= readEvery || r.isBehind(r.latest.reach())
 }
 
 // propose advances the memory and draws what differs. Nothing is drawn while

@@ -27,6 +27,11 @@ func rulesOf(d declaration, e evidence) plan.Rules {
 	rules.AllowShrink = spec.TopologyPolicy.AllowShrink
 	rules.BatchWindow = time.Duration(spec.Publish.BatchWindow)
 	rules.GlobalSecondary = spec.Discovery.Mode == "global-secondary"
+	rules.ByReview = reviewedIn(d)
+	rules.RevertHold = time.Duration(spec.Publish.RevertHold)
+	if e.Wish {
+		return rules.Wish()
+	}
 	return rules
 }
 

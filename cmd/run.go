@@ -2,18 +2,23 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+
+	"github.com/poolwright/poolwright/clusters"
 )
 
 // RunCmd keeps Git equal to what the databases say.
 type RunCmd struct {
-	Files      []string `name:"file" short:"f" sep:"none" required:"" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	Files      []string `name:"file" short:"f" sep:"none" required:"" xor:"clusters" placeholder:"FILE" help:"A Cluster file; may be given several times."`
+	Fleet      string   `required:"" xor:"clusters" placeholder:"FILE" help:"A Fleet file: the Cluster files are in the repository itself, and hooks are as it says."`
 	LogFormat  string   `enum:"text,json" default:"text" help:"Format of the log: text or json."`
 	Kubernetes string   `enum:"auto,off" default:"auto" help:"Whether failovers move the live Services ahead of Git: auto (in a pod, or with a kubeconfig from a flag or $KUBECONFIG) or off."`
 	KubeFlags  `embed:""`
 	LeaseFlags `embed:""`
+	HookFlags  `embed:""`
 }
 
 // Help is shown by --help.
@@ -25,16 +30,61 @@ func (RunCmd) Help() string {
 
 // Run keeps the clusters until ctx ends.
 func (c RunCmd) Run(ctx context.Context, std *Stdio) error {
-	say := logEvents(c.logger(std.Err))
+	log := c.logger(std.Err)
 	world := theWorld(ctx)
+	hooks, err := c.listensTo()
+	if err != nil {
+		return err
+	}
 	point, end, err := c.standpoint(ctx)
 	if err != nil {
 		return err
 	}
 	world.Kube = point
-	runFleet(ctx, world, c.Files, say)
+	f, close := newFleet(ctx, world, logEvents(log))
+	defer close()
+	if err := c.keep(ctx, f, hooks, log); err != nil {
+		return err
+	}
 	end()
 	return nil
+}
+
+// keep keeps the clusters until ctx ends.
+func (c RunCmd) keep(ctx context.Context, f *fleet, hooks clusters.Hooks, log *slog.Logger) error {
+	w := &follower{fleet: f, path: c.Fleet, changed: make(chan struct{}, 1)}
+	tell := func(h hint) {
+		f.tell(h)
+		if h.github != nil {
+			w.nudge()
+		}
+	}
+	if err := listen(ctx, hooks, f.outside.Now, tell, log); err != nil {
+		return err
+	}
+	if c.Fleet != "" {
+		w.run(ctx)
+		return nil
+	}
+	f.run(ctx, c.Files)
+	return nil
+}
+
+// listensTo is which hooks there are: those of the Fleet file, or of the flags.
+func (c RunCmd) listensTo() (clusters.Hooks, error) {
+	hooks, err := c.hooks()
+	if err != nil || c.Fleet == "" {
+		return hooks, err
+	}
+	if hooks.Listen != "" {
+		return hooks, exitf(ExitUsage, "", "reading the command line: with --fleet the Fleet file says what is listened to (spec.hooks)")
+	}
+	text, err := os.ReadFile(c.Fleet)
+	if err != nil {
+		return hooks, fmt.Errorf("reading the Fleet file: %w", err)
+	}
+	of, err := clusters.LoadFleet(c.Fleet, text)
+	return of.Spec.Hooks, err
 }
 
 // standpoint connects to Kubernetes, if that is wanted and named. A kubeconfig that

@@ -14,6 +14,7 @@ type told struct {
 	standing, git   trouble
 	lease, debt     trouble
 	people, neglect trouble
+	forge, checks   trouble
 	doubts, decided string
 	rival           string
 	looked, window  bool

@@ -15,7 +15,6 @@ import (
 	"github.com/poolwright/poolwright/discovery/aurora"
 	"github.com/poolwright/poolwright/discovery/postgres"
 	"github.com/poolwright/poolwright/discovery/session"
-	"github.com/poolwright/poolwright/gitsync"
 )
 
 // outside is how the world is reached.
@@ -144,66 +143,4 @@ func userIn(dir string) (string, error) {
 func readLine(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	return strings.TrimRight(string(data), "\r\n"), err
-}
-
-// publisher opens the repository that a declaration names.
-func publisher(d declaration) (gitsync.Publisher, error) {
-	p := d.Cluster.Spec.Publish
-	if p.Repository == "" {
-		return nil, exitf(ExitUsage, "set spec.publish.repository in the Cluster file", "opening the repository: none is declared")
-	}
-	options := gitsync.Options{
-		URL: p.Repository, Branch: p.Branch, Auth: gitAuth(p.Auth),
-		Author:    gitsync.Identity{Name: p.Author.Name, Email: p.Author.Email},
-		Committer: gitsync.Identity{Name: p.Committer.Name, Email: p.Committer.Email},
-	}
-	if p.Auth.CAFile != "" {
-		ca, err := os.ReadFile(p.Auth.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("reading the CA file of the repository: %w", err)
-		}
-		options.CA = ca
-	}
-	return gitsync.Open(options)
-}
-
-// gitAuth is nil when nothing is declared.
-func gitAuth(a clusters.GitAuth) gitsync.Auth {
-	switch {
-	case a.SSHKeyFile != "":
-		return gitsync.SSHKey{KnownHosts: a.KnownHostsFile, Key: func(context.Context) (pem, passphrase []byte, err error) {
-			pem, err = os.ReadFile(a.SSHKeyFile)
-			return pem, nil, err
-		}}
-	case a.TokenType == "bearer":
-		return gitsync.Token(func(context.Context) (string, error) { return secret(a.TokenEnv, a.TokenFile) })
-	case a.TokenEnv != "", a.TokenFile != "":
-		return basic(a.Username, a.TokenEnv, a.TokenFile)
-	case a.PasswordEnv != "", a.PasswordFile != "":
-		return basic(a.Username, a.PasswordEnv, a.PasswordFile)
-	}
-	return nil
-}
-
-// basic shows a user and a password.
-func basic(user, env, file string) gitsync.Basic {
-	return func(context.Context) (string, string, error) {
-		password, err := secret(env, file)
-		return user, password, err
-	}
-}
-
-// secret is in a variable or a file. It is read anew for each operation.
-func secret(env, file string) (string, error) {
-	if env != "" {
-		if os.Getenv(env) == "" {
-			return "", fmt.Errorf("reading the repository's credentials: environment variable %s is not set", env)
-		}
-		return os.Getenv(env), nil
-	}
-	text, err := readLine(file)
-	if err != nil {
-		return "", fmt.Errorf("reading the repository's credentials: %w", err)
-	}
-	return text, nil
 }
