@@ -96,6 +96,11 @@ generate: ## Draw the schema, the example tree and the golden files anew
 	$(GO) generate ./...
 	$(GO) test -count=1 -p 1 $(UPDATABLE) -update
 
+.PHONY: pr-preview
+pr-preview: ## Render the golden pull requests to one HTML page, and say where it is
+	@$(GO) -C test/prpreview test ./...
+	@$(GO) -C test/prpreview run . $(CURDIR)/render/pulltext/testdata $(CURDIR)/bin/pull-requests.html
+
 lint: $(LINT) ## Run golangci-lint
 	$(LINT) run ./...
 

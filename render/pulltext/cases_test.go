@@ -98,13 +98,12 @@ func differing(t *testing.T, before, after []byte) (counts [3]int, names []strin
 
 // TestE01TheTableOfObjectsCountsWhatReallyDiffers compares with the objects that kustomize built.
 func TestE01TheTableOfObjectsCountsWhatReallyDiffers(t *testing.T) {
-	all := cases(t)
 	for name, want := range map[string]string{
 		"failover": "3 objects change", "membership": "3 objects change", "scale": "4 objects are added, 3 change, 4 are removed",
 		"config": "6 objects change", "first-tree": "15 objects are added", "several": "9 objects change, 4 are removed", "too-long": "83 objects are added",
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := all[name]
+			d := cases()[name](t)
 			body := write(t, d).Body
 			counts, names := differing(t, d.BuiltBefore, d.BuiltAfter)
 			total := 0
@@ -127,12 +126,13 @@ func TestE01TheTableOfObjectsCountsWhatReallyDiffers(t *testing.T) {
 }
 
 func TestE01ALargeChangeStaysBelowTheLimitAndSaysWhatIsCut(t *testing.T) {
-	text := write(t, tooLong(t))
+	d := tooLong(t)
+	text := write(t, d)
 	if n := len(text.Body); n > pulltext.MaxBody || n < pulltext.MaxBody-2_000 {
 		t.Errorf("the body has %d bytes, want it nearly full", n)
 	}
 	wantAll(t, text.Body, "more lines of the difference.", "git diff origin/main...origin/poolwright/example-pg -- clusters/example-pg", "`example-pg-20`")
-	if !strings.HasSuffix(text.Body, "Poolwright-Facts: "+tooLong(t).Steps[0].Want.Facts("spec-1")+"\n") {
+	if !strings.HasSuffix(text.Body, "Poolwright-Facts: "+d.Steps[0].Want.Facts("spec-1")+"\n") {
 		t.Error("the trailers are cut")
 	}
 	fold := text.Body[strings.Index(text.Body, "```diff\n"):]
@@ -170,7 +170,7 @@ func TestE03WhatCannotBeSeenIsShown(t *testing.T) {
 
 // TestE04TheDescriptionSaysHowToDrawItAgain: version, format, digest of the facts and commands; and the same facts are the same bytes.
 func TestE04TheDescriptionSaysHowToDrawItAgain(t *testing.T) {
-	d := cases(t)["failover-live"]
+	d := live(t)
 	first := write(t, d)
 	wantAll(t, first.Body, "poolwright 0.4.0", clusters.APIVersion, render.TrailerFacts+": "+d.Steps[0].Want.Facts(d.Spec), d.Commands[0], d.Commands[1], "2026-03-01 12:00:00 UTC")
 	for seed := range uint64(20) {
@@ -191,7 +191,7 @@ func shuffled[T any](r *rand.Rand, list []T) []T {
 
 // TestE05AHandEditIsCalledOne: the reviewer hears that Git was edited, in which file, and with which command to see it.
 func TestE05AHandEditIsCalledOne(t *testing.T) {
-	d := unbuilt(t, load(t, usual))
+	d := unbuilt(t)
 	d.Commands = []string{"poolwright check clusters/example-pg"}
 	text := write(t, d)
 	if want := "example-pg: puts right services.yaml (epoch 7)"; text.Title != want {
@@ -203,7 +203,7 @@ func TestE05AHandEditIsCalledOne(t *testing.T) {
 
 // TestE06TheRiskyLineComesFirst: of a failover, a removal and a changed default in one pull request.
 func TestE06TheRiskyLineComesFirst(t *testing.T) {
-	d := several(t, load(t, usual))
+	d := several(t)
 	text := write(t, d)
 	last := -1
 	for _, s := range []string{
@@ -291,13 +291,12 @@ func TestAUsersOwnPoolIsInTheBound(t *testing.T) {
 }
 
 func TestC15ADeclinedProposalIsNamed(t *testing.T) {
-	wantAll(t, write(t, cases(t)["scale"]).Body, "declined before: #37 and #41.")
+	wantAll(t, write(t, scale(t)).Body, "declined before: #37 and #41.")
 }
 
 // What happens with and without something live ahead of Git is said, and the two are not the same.
 func TestC22LiveAheadOfGitIsSaid(t *testing.T) {
-	all := cases(t)
-	ahead, behind := write(t, all["failover-live"]).Body, write(t, all["failover"]).Body
+	ahead, behind := write(t, live(t)).Body, write(t, failover(t)).Body
 	for _, s := range []string{
 		"**Already serving.**", "This pull request makes Git match. If it is closed,", "poolwright hands the Services back", "the Services stay with `example-pg-2`, ahead of Git", "no longer defended",
 	} {
@@ -309,7 +308,7 @@ func TestC22LiveAheadOfGitIsSaid(t *testing.T) {
 }
 
 func TestC08TheWayBackSaysHowLongItHolds(t *testing.T) {
-	d := cases(t)["failover"]
+	d := failover(t)
 	wantAll(t, write(t, d).Body, "does not make this change again, for as long as the facts stay as they are.", "`example-pg-1` refuses every write", "`spec.paused: true`")
 	d.RevertHold = 90 * 60e9
 	wantAll(t, write(t, d).Body, "does not make this change again, for 1h30m.")
@@ -319,7 +318,7 @@ func TestADraftThatCannotBeWritten(t *testing.T) {
 	if _, err := pulltext.Write(pulltext.Draft{}); err == nil || err.Error() != "writing a pull request: there is no step to write about" {
 		t.Errorf("a draft without a step: %v", err)
 	}
-	d := cases(t)["failover"]
+	d := failover(t)
 	d.BuiltAfter = []byte("a: [")
 	if _, err := pulltext.Write(d); err == nil || !strings.HasPrefix(err.Error(), "writing a pull request: reading what was built: ") {
 		t.Errorf("a build that is no YAML: %v", err)
@@ -327,7 +326,6 @@ func TestADraftThatCannotBeWritten(t *testing.T) {
 }
 
 func TestTheTitleIsTheCommitsSubject(t *testing.T) {
-	all := cases(t)
 	for name, want := range map[string]string{
 		"failover":   "example-pg: writer example-pg-1 → example-pg-2 (epoch 8)",
 		"membership": "example-pg: readers lose example-pg-3 (epoch 8)",
@@ -336,7 +334,7 @@ func TestTheTitleIsTheCommitsSubject(t *testing.T) {
 		"several":    "example-pg: writer example-pg-1 → example-pg-2, then scale and config (epoch 9)",
 		"first-tree": "example-pg: first tree, writer example-pg-1, instances example-pg-1, example-pg-2… (epoch 1)",
 	} {
-		if got := write(t, all[name]).Title; got != want {
+		if got := write(t, cases()[name](t)).Title; got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}

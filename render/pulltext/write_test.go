@@ -155,31 +155,43 @@ func seen(writer, n int, faults map[int]discovery.Fault) discovery.Observation {
 }
 
 // cases are one pull request for each class of change, and for what makes them hard to read.
-func cases(t testing.TB) map[string]pulltext.Draft {
-	c := load(t, usual)
-	switched := state(8, 2, member(1, plan.Unproven), member(2, plan.In), member(3, plan.In))
-	failover := drawn(t, c, pulltext.Draft{
-		Cluster: c, Declared: three(7), Seen: seen(2, 3, map[int]discovery.Fault{1: discovery.Unreachable}),
-		Steps: []plan.Plan{step(plan.Failover, plan.FailoverChange, switched, reason(plan.WriterMoved, 2, "was example-pg-1"), reason(plan.WriterDemoted, 1, ""))},
-	})
-	live := failover
-	live.Ahead = &pulltext.Ahead{Writer: "example-pg-2", Epoch: 8, Since: noon.Add(700 * time.Millisecond)}
-	live.Limits = pulltext.Limits{Users: 3, Databases: 3, MaxConnections: map[string]int{"example-pg-1": 1700, "example-pg-2": 1700, "example-pg-3": 400}}
-
-	return map[string]pulltext.Draft{
-		"failover":      failover,
-		"failover-live": live,
-		"membership": drawn(t, c, pulltext.Draft{
-			Cluster: c, Declared: three(7), Seen: seen(1, 3, map[int]discovery.Fault{3: discovery.Timeout}),
-			Steps: []plan.Plan{step(plan.Publish, plan.MembershipChange, state(8, 1, member(1, plan.In), member(2, plan.In), member(3, plan.Unhealthy)),
-				reason(plan.Failed, 3, ""))},
-		}),
-		"scale": scale(t, c), "config": config(t, c), "first-tree": first(t, c), "several": several(t, c),
-		"too-long": tooLong(t), "hostile": strange(t, hostile), "tame": strange(t, tame), "not-built": unbuilt(t, c),
+func cases() map[string]func(testing.TB) pulltext.Draft {
+	return map[string]func(testing.TB) pulltext.Draft{
+		"failover": failover, "failover-live": live, "membership": membership, "scale": scale, "config": config, "first-tree": first, "several": several,
+		"too-long": tooLong, "not-built": unbuilt,
+		"hostile": func(t testing.TB) pulltext.Draft { return strange(t, hostile) },
+		"tame":    func(t testing.TB) pulltext.Draft { return strange(t, tame) },
 	}
 }
 
-func scale(t testing.TB, c clusters.Cluster) pulltext.Draft {
+func failover(t testing.TB) pulltext.Draft {
+	c := load(t, usual)
+	switched := state(8, 2, member(1, plan.Unproven), member(2, plan.In), member(3, plan.In))
+	return drawn(t, c, pulltext.Draft{
+		Cluster: c, Declared: three(7), Seen: seen(2, 3, map[int]discovery.Fault{1: discovery.Unreachable}),
+		Steps: []plan.Plan{step(plan.Failover, plan.FailoverChange, switched, reason(plan.WriterMoved, 2, "was example-pg-1"), reason(plan.WriterDemoted, 1, ""))},
+	})
+}
+
+// live is a failover that the Services have made already.
+func live(t testing.TB) pulltext.Draft {
+	d := failover(t)
+	d.Ahead = &pulltext.Ahead{Writer: "example-pg-2", Epoch: 8, Since: noon.Add(700 * time.Millisecond)}
+	d.Limits = pulltext.Limits{Users: 3, Databases: 3, MaxConnections: map[string]int{"example-pg-1": 1700, "example-pg-2": 1700, "example-pg-3": 400}}
+	return d
+}
+
+func membership(t testing.TB) pulltext.Draft {
+	c := load(t, usual)
+	return drawn(t, c, pulltext.Draft{
+		Cluster: c, Declared: three(7), Seen: seen(1, 3, map[int]discovery.Fault{3: discovery.Timeout}),
+		Steps: []plan.Plan{step(plan.Publish, plan.MembershipChange, state(8, 1, member(1, plan.In), member(2, plan.In), member(3, plan.Unhealthy)),
+			reason(plan.Failed, 3, ""))},
+	})
+}
+
+func scale(t testing.TB) pulltext.Draft {
+	c := load(t, usual)
 	before := state(7, 1, member(1, plan.In), member(2, plan.In), member(3, plan.Missing))
 	return drawn(t, c, pulltext.Draft{
 		Cluster: c, Declared: before, Seen: seen(1, 4, map[int]discovery.Fault{3: discovery.Unreachable}), Declined: []int{41, 37},
@@ -188,7 +200,8 @@ func scale(t testing.TB, c clusters.Cluster) pulltext.Draft {
 	})
 }
 
-func config(t testing.TB, old clusters.Cluster) pulltext.Draft {
+func config(t testing.TB) pulltext.Draft {
+	old := load(t, usual)
 	c := load(t, `    replicas: 3
     config:
       pgbouncer: {auth_type: scram-sha-256, default_pool_size: 80, max_db_connections: 240, query_wait_timeout: 600}
@@ -203,7 +216,8 @@ func config(t testing.TB, old clusters.Cluster) pulltext.Draft {
 	return d
 }
 
-func first(t testing.TB, c clusters.Cluster) pulltext.Draft {
+func first(t testing.TB) pulltext.Draft {
+	c := load(t, usual)
 	want := three(1)
 	return drawn(t, c, pulltext.Draft{
 		Cluster: c, Seen: seen(1, 3, nil),
@@ -213,7 +227,8 @@ func first(t testing.TB, c clusters.Cluster) pulltext.Draft {
 }
 
 // several is one look that came to a failover, a removal and a changed default.
-func several(t testing.TB, old clusters.Cluster) pulltext.Draft {
+func several(t testing.TB) pulltext.Draft {
+	old := load(t, usual)
 	c := load(t, strings.Replace(usual, "max_db_connections: 120", "max_db_connections: 120, server_idle_timeout: 60", 1))
 	before := state(7, 1, member(1, plan.In), member(2, plan.In), member(3, plan.Missing), member(4, plan.In))
 	switched := state(8, 2, member(1, plan.Unproven), member(2, plan.In), member(3, plan.Missing), member(4, plan.In))
@@ -246,7 +261,8 @@ func tooLong(t testing.TB) pulltext.Draft {
 }
 
 // unbuilt is what there is to say when the files on the base branch do not build.
-func unbuilt(t testing.TB, c clusters.Cluster) pulltext.Draft {
+func unbuilt(t testing.TB) pulltext.Draft {
+	c := load(t, usual)
 	d := drawn(t, c, pulltext.Draft{
 		Cluster: c, Declared: three(7), LastFacts: three(7).Facts("spec-1"),
 		Steps: []plan.Plan{step(plan.Publish, plan.ConfigChange, three(7))},
@@ -258,9 +274,9 @@ func unbuilt(t testing.TB, c clusters.Cluster) pulltext.Draft {
 }
 
 func TestDescriptionsAsReviewersReadThem(t *testing.T) {
-	for name, d := range cases(t) {
+	for name, draft := range cases() {
 		t.Run(name, func(t *testing.T) {
-			text, err := pulltext.Write(d)
+			text, err := pulltext.Write(draft(t))
 			if err != nil {
 				t.Fatal(err)
 			}
