@@ -287,16 +287,26 @@ func TestHubPortions(t *testing.T) {
 		}
 	}
 
-	for i := range edits {
-		edits[i] = write(fmt.Sprintf("c/%02d", i), "x", "2\n")
-	}
-	b.Fault(moveRef, 1, githubfake.Fault{})
-	b.Fault(moveRef, 1, githubfake.Fault{Status: http.StatusForbidden, Message: "Repository was archived so is read-only."})
-	rs = must[[]gitsync.Receipt](t)(b.git.Publish(t.Context(), edits))
-	for i, r := range rs {
-		failed := i >= 10 && i < 20
-		if errors.Is(r.Err, gitsync.ErrRefused) != failed || (len(r.Commits) == 0) != failed {
-			t.Errorf("receipt %d is %+v", i, r)
+	for _, c := range []struct {
+		name    string
+		fault   githubfake.Fault
+		kind    error
+		through int // the first edit that lands again
+	}{
+		{"a refused portion stops no other", githubfake.Fault{Status: http.StatusForbidden, Message: "Repository was archived so is read-only."}, gitsync.ErrRefused, 20},
+		{"a token that ends stops those after it", githubfake.Fault{Status: http.StatusForbidden, Message: "Resource not accessible"}, gitsync.ErrAuth, 25},
+	} {
+		for i := range edits {
+			edits[i] = write(fmt.Sprintf("c/%02d", i), "x", c.name)
+		}
+		b.Fault(moveRef, 1, githubfake.Fault{})
+		b.Fault(moveRef, 1, c.fault)
+		rs = must[[]gitsync.Receipt](t)(b.git.Publish(t.Context(), edits))
+		for i, r := range rs {
+			failed := i >= 10 && i < c.through
+			if errors.Is(r.Err, c.kind) != failed || (len(r.Commits) == 0) != failed {
+				t.Errorf("%s: receipt %d is %+v", c.name, i, r)
+			}
 		}
 	}
 }

@@ -110,6 +110,9 @@ func (c hubConversation) putCommit(ctx context.Context, d *draft, s step, parent
 		return made, nil
 	}
 	got, err := c.client.Commit(ctx, sha)
+	if errors.Is(err, hub.ErrNotFound) { // it was made a moment ago and has not reached every server
+		err = &fault{kind: ErrUnreachable, cause: err}
+	}
 	if err != nil {
 		return commit{}, err
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/poolwright/poolwright/gitsync/hub"
 )
 
 func TestLocation(t *testing.T) {
@@ -73,6 +75,11 @@ func TestOpenRefuses(t *testing.T) {
 		"ssh with a token":        {URL: "ssh://x/y", Author: me, Auth: Token(nil)},
 		"ssh without known hosts": {URL: "ssh://x/y", Author: me, Auth: SSHKey{Key: func(context.Context) ([]byte, []byte, error) { return nil, nil, nil }}},
 		"a CA that is none":       {URL: "https://x/y", Author: me, CA: []byte("hello")},
+		"nobody who mints":        {URL: "https://x/y", Author: me, Auth: Minted{}},
+		"a signer for the API":    {URL: "https://x/y", Author: me, Hub: &hub.Client{}, Sign: unable{}},
+		"a token beside the API":  {URL: "https://x/y", Author: me, Hub: &hub.Client{}, Auth: Token(nil)},
+		"verified without an API": {URL: "https://x/y", Author: me, HubVerified: true},
+		"GitHub as author of Git": {URL: "https://x/y", Author: me, HubAuthor: true},
 	} {
 		if _, err := Open(o); err == nil {
 			t.Errorf("%s is taken", name)
@@ -82,6 +89,11 @@ func TestOpenRefuses(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// unable is a signer that is never asked.
+type unable struct{}
+
+func (unable) Sign(context.Context, []byte) (string, error) { panic("asked") }
 
 func TestPaths(t *testing.T) {
 	t.Parallel()

@@ -39,7 +39,7 @@ type Options struct {
 	LogDepth int
 	// Tries is how often a commit is drawn and pushed when the branch keeps moving. Default 10.
 	Tries int
-	// Timeout bounds one try: read, draw, push. Default 60 s. The context given to a method bounds all of them.
+	// Timeout bounds one try: read, draw, push. Default 60 s, two minutes through GitHub's API. The context given to a method bounds all of them.
 	Timeout time.Duration
 	// Sleep waits between tries. Default: a timer that ctx ends.
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -50,6 +50,9 @@ func (o Options) withDefaults() Options {
 	o.Committer = cmp.Or(o.Committer, o.Author)
 	o.LogDepth = cmp.Or(o.LogDepth, 500)
 	o.Tries = cmp.Or(o.Tries, 10)
+	if o.Hub != nil {
+		o.Timeout = cmp.Or(o.Timeout, 2*time.Minute)
+	}
 	o.Timeout = cmp.Or(o.Timeout, time.Minute)
 	if o.Sleep == nil {
 		o.Sleep = sleep

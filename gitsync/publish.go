@@ -16,20 +16,25 @@ import (
 // API, where a commit takes seconds, the urgent edits are a push of their own and the others go in portions of
 // ten; when one portion has landed and the next does not, that is in the receipts of the rest.
 func (r *Repo) Publish(ctx context.Context, list []Edit) ([]Receipt, error) {
-	p := newPublishing(r, list)
+	p, err := newPublishing(r, list), error(nil)
 	for n, part := range p.portions() {
 		*p = publishing{repo: r, edits: p.edits, order: part, receipts: p.receipts, landed: p.landed}
-		err := p.run(ctx)
+		if err == nil || errors.Is(err, ErrRefused) { // what one portion is refused for may not be in the next
+			err = p.run(ctx)
+		}
 		if err == nil {
 			continue
 		}
-		err = fmt.Errorf("publishing to %s: %w", r.at, unreachable(ctx, err))
 		if n == 0 {
-			return nil, err
+			return nil, r.publishFault(ctx, err)
 		}
-		p.fail(err)
+		p.fail(r.publishFault(ctx, err))
 	}
 	return p.receipts, nil
+}
+
+func (r *Repo) publishFault(ctx context.Context, err error) error {
+	return fmt.Errorf("publishing to %s: %w", r.at, unreachable(ctx, err))
 }
 
 // publishing is one call of Publish.
