@@ -54,8 +54,9 @@ func TestC20AppTokens(t *testing.T) {
 		{"one that is refused is dropped, and the call succeeds", func() {
 			f.fake.Fault("GET git/ref/{ref}", 1, githubfake.Fault{Status: 401, Message: "Bad credentials"})
 		}, 4},
-		{"what another dropped is minted again", func() { app.Drop(mustToken(t, app)) }, 5},
-		{"an older one is not there to be dropped", func() { app.Drop(f.fake.InstallationTokens()[0]) }, 5},
+		{"so is one that was revoked", func() { f.fake.Revoke(mustToken(t, app)) }, 5},
+		{"what another dropped is minted again", func() { app.Drop(mustToken(t, app)) }, 6},
+		{"an older one is not there to be dropped", func() { app.Drop(f.fake.InstallationTokens()[0]) }, 6},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.do()
@@ -136,6 +137,7 @@ func TestAnAppThatMayOnlyReadMayNotPush(t *testing.T) {
 }
 
 func TestC20WhatGoesWrongWithAnAppIsNeverAMissingPullRequest(t *testing.T) {
+	const minting = "POST app/installations/{id}/access_tokens"
 	for name, c := range map[string]struct {
 		change func(*hub.AppOptions)
 		fault  string
@@ -151,11 +153,11 @@ func TestC20WhatGoesWrongWithAnAppIsNeverAMissingPullRequest(t *testing.T) {
 		}, "", githubfake.Fault{}, hub.ErrAuth},
 		"not installed here":     {nil, "GET installation", githubfake.Fault{Status: 404, Message: "Not Found"}, hub.ErrAuth},
 		"another installation":   {func(o *hub.AppOptions) { o.InstallationID = 5 }, "", githubfake.Fault{}, hub.ErrAuth},
-		"suspended":              {nil, "POST app/installations/{id}/access_tokens", githubfake.Fault{Status: 403, Message: "This installation has been suspended"}, hub.ErrAuth},
-		"GitHub cannot mint now": {nil, "POST app/installations/{id}/access_tokens", githubfake.Fault{Status: 503}, hub.ErrUnreachable},
-		"half a token":           {nil, "POST app/installations/{id}/access_tokens", githubfake.Fault{Half: true}, hub.ErrUnreachable},
+		"suspended":              {nil, minting, githubfake.Fault{Status: 403, Message: "This installation has been suspended"}, hub.ErrAuth},
+		"GitHub cannot mint now": {nil, minting, githubfake.Fault{Status: 503}, hub.ErrUnreachable},
+		"half a token":           {nil, minting, githubfake.Fault{Half: true}, hub.ErrUnreachable},
 		"minting is limited": {
-			nil, "POST app/installations/{id}/access_tokens",
+			nil, minting,
 			githubfake.Fault{Status: 403, Message: "secondary rate limit", Header: http.Header{"Retry-After": {"60"}}}, hub.ErrLimited,
 		},
 	} {

@@ -122,7 +122,10 @@ func TestACommitIsMadeAndTheBranchMoved(t *testing.T) {
 	if diff := cmp.Diff(want, f.commit(sha)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff("100644 README.md\n100644 clusters/pg/b.yaml\n100644 clusters/pg/binary\n100644 clusters/pg/empty\n100755 clusters/pg/run.sh", f.listed(tree)); diff != "" {
+	files := []string{
+		"100644 README.md", "100644 clusters/pg/b.yaml", "100644 clusters/pg/binary", "100644 clusters/pg/empty", "100755 clusters/pg/run.sh",
+	}
+	if diff := cmp.Diff(files, f.listed(tree)); diff != "" {
 		t.Error(diff)
 	}
 	if out, err := f.fake.Repo().Git("fsck", "--strict"); err != nil {
@@ -131,7 +134,7 @@ func TestACommitIsMadeAndTheBranchMoved(t *testing.T) {
 }
 
 // listed is a whole tree as lines, each file read on the way.
-func (f forge) listed(tree string) string {
+func (f forge) listed(tree string) []string {
 	f.t.Helper()
 	all, whole, err := f.Subtree(f.t.Context(), tree)
 	if err != nil || !whole {
@@ -149,7 +152,7 @@ func (f forge) listed(tree string) string {
 			f.t.Errorf("%s: %q, %v", e.Path, data, err)
 		}
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 func TestATreeIsListedLevelByLevelOrWhole(t *testing.T) {
@@ -165,137 +168,6 @@ func TestATreeIsListedLevelByLevelOrWhole(t *testing.T) {
 	}
 	if all, whole, err := f.Subtree(t.Context(), tree); err != nil || whole || len(all) != 3 {
 		t.Error("a truncated tree is not called so:", all, whole, err)
-	}
-}
-
-func TestErrorsSayWhatACallerCanDo(t *testing.T) {
-	for name, c := range map[string]struct {
-		call func(forge) error
-		want error
-	}{
-		"the head of a branch that is not there": {func(f forge) error {
-			return second(f.Head(t.Context(), "none"))
-		}, hub.ErrNotFound},
-		"a commit that is not there": {func(f forge) error {
-			return second(f.Commit(t.Context(), sha1a))
-		}, hub.ErrNotFound},
-		"a tree that is not there": {func(f forge) error {
-			return second(f.Tree(t.Context(), sha1a))
-		}, hub.ErrNotFound},
-		"a blob that is not there": {func(f forge) error {
-			return second(f.Blob(t.Context(), sha1a))
-		}, hub.ErrNotFound},
-		"a pull request that is not there": {func(f forge) error {
-			return second(f.Pull(t.Context(), 99))
-		}, hub.ErrNotFound},
-		"C01 a branch that exists already": {func(f forge) error {
-			return f.CreateBranch(t.Context(), "main", f.head("main"))
-		}, hub.ErrExists},
-		"C02 a branch that moved": {func(f forge) error {
-			mine := f.put(f.head("main"), "x", "1")
-			f.fake.PushAsPerson("main", "other", map[string]*gitserver.File{"y": gitserver.Text("2")})
-			return f.MoveBranch(t.Context(), "main", mine)
-		}, hub.ErrMoved},
-		"moving a branch that was deleted": {func(f forge) error {
-			return f.MoveBranch(t.Context(), "none", f.head("main"))
-		}, hub.ErrNotFound},
-		"deleting a branch that was deleted": {func(f forge) error {
-			return f.DeleteBranch(t.Context(), "none")
-		}, hub.ErrNotFound},
-		"a branch that takes only pull requests": {func(f forge) error {
-			f.fake.SetRules("main", githubfake.Rules{PullRequest: true})
-			return f.MoveBranch(t.Context(), "main", f.put(f.head("main"), "x", "1"))
-		}, hub.ErrRefused},
-		"C09 a branch that takes only signed commits": {func(f forge) error {
-			f.fake.SetRules("main", githubfake.Rules{Signatures: true})
-			return f.MoveBranch(t.Context(), "main", f.put(f.head("main"), "x", "1"))
-		}, hub.ErrRefused},
-		"an archived repository": {func(f forge) error {
-			f.fake.Archive(true)
-			return second(f.PutBlob(t.Context(), nil))
-		}, hub.ErrRefused},
-		"an object that has not arrived everywhere": {func(f forge) error {
-			return f.CreateBranch(t.Context(), "new", sha1a)
-		}, hub.ErrUnreachable},
-		"a file that has not arrived everywhere": {func(f forge) error {
-			return second(f.PutTree(t.Context(), "", []hub.Entry{{Path: "x", SHA: sha1a}}))
-		}, hub.ErrUnreachable},
-		"C12 a pull request that exists already": {func(f forge) error {
-			f.propose("bot/pg")
-			return second(f.OpenPull(t.Context(), hub.NewPull{Branch: "bot/pg", Base: "main", Title: "again"}))
-		}, hub.ErrExists},
-		"C13 a pull request of nothing": {func(f forge) error {
-			if err := f.CreateBranch(t.Context(), "bot/pg", f.head("main")); err != nil {
-				return err
-			}
-			return second(f.OpenPull(t.Context(), hub.NewPull{Branch: "bot/pg", Base: "main", Title: "x"}))
-		}, hub.ErrRefused},
-		"a pull request of a branch that is not there": {func(f forge) error {
-			return second(f.OpenPull(t.Context(), hub.NewPull{Branch: "bot/pg", Base: "main", Title: "x"}))
-		}, hub.ErrNotFound},
-		"merging a pull request whose head moved": {func(f forge) error {
-			p := f.propose("bot/pg")
-			return second(f.MergePull(t.Context(), p.Number, f.head("main"), "squash", ""))
-		}, hub.ErrMoved},
-		"merging a pull request that wants an approval": {func(f forge) error {
-			f.fake.SetRules("main", githubfake.Rules{PullRequest: true, Approvals: 1})
-			p := f.propose("bot/pg")
-			return second(f.MergePull(t.Context(), p.Number, p.Head, "squash", ""))
-		}, hub.ErrRefused},
-		"merging branches that conflict": {func(f forge) error {
-			if err := f.CreateBranch(t.Context(), "bot/pg", f.put(f.head("main"), "x", "1\n")); err != nil {
-				return err
-			}
-			f.fake.PushAsPerson("main", "other", map[string]*gitserver.File{"x": gitserver.Text("2\n")})
-			return second(f.MergeInto(t.Context(), "bot/pg", "main", "merge"))
-		}, hub.ErrRefused},
-		"merging when the base was modified meanwhile": {func(f forge) error {
-			p := f.propose("bot/pg")
-			f.fake.Fault("PUT pulls/{number}/merge", 1, githubfake.Fault{Status: 405, Message: "Base branch was modified. Review and try the merge again."})
-			return second(f.MergePull(t.Context(), p.Number, p.Head, "squash", ""))
-		}, hub.ErrMoved},
-		"asking the author for a review": {func(f forge) error {
-			return f.AskReview(t.Context(), f.propose("bot/pg").Number, []string{"robot"}, nil)
-		}, hub.ErrRefused},
-		"automatic merges that are not allowed": {func(f forge) error {
-			return f.AutoMerge(t.Context(), f.propose("bot/pg"), "squash") // no rules: GitHub has nothing to wait for
-		}, hub.ErrRefused},
-		"an automatic merge of another head": {func(f forge) error {
-			f.fake.SetRules("main", githubfake.Rules{PullRequest: true, Approvals: 1})
-			p := f.propose("bot/pg")
-			p.Head = sha1a
-			return f.AutoMerge(t.Context(), p, "squash")
-		}, hub.ErrMoved},
-		"an automatic merge of a pull request that is gone": {func(f forge) error {
-			return f.AutoMerge(t.Context(), hub.Pull{NodeID: "PR_none"}, "squash")
-		}, hub.ErrNotFound},
-		"a revoked token": {func(f forge) error {
-			f.fake.Revoke(f.fake.Token())
-			return second(f.Head(t.Context(), "main"))
-		}, hub.ErrAuth},
-		"a token that may read only": {func(f forge) error {
-			f.fake.AddUser(githubfake.User{Login: "robot", Token: f.fake.Token(), Access: githubfake.Read})
-			return second(f.PutBlob(t.Context(), nil))
-		}, hub.ErrAuth},
-		"a token that lost its access": {func(f forge) error {
-			f.fake.AddUser(githubfake.User{Login: "robot", Token: f.fake.Token(), Access: githubfake.Hidden})
-			return second(f.Pull(t.Context(), 1))
-		}, hub.ErrAuth},
-		"histories that have nothing in common": {func(f forge) error {
-			orphan, err := f.PutCommit(t.Context(), hub.NewCommit{Tree: f.commit(f.head("main")).Tree, Message: "alone"})
-			if err != nil {
-				return err
-			}
-			return second(f.Compare(t.Context(), "main", orphan))
-		}, hub.ErrNotFound},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := c.call(begun(t))
-			if !errors.Is(err, c.want) {
-				t.Fatalf("got %v, want %v", err, c.want)
-			}
-			plain(t, err)
-		})
 	}
 }
 
@@ -387,203 +259,6 @@ func TestMergingBranches(t *testing.T) {
 	}
 	if sha, err := f.MergeInto(ctx, "bot/pg", other, "again"); sha != "" || err != nil {
 		t.Errorf("nothing to merge: got %q, %v", sha, err)
-	}
-}
-
-func TestTheLifeOfAPullRequest(t *testing.T) {
-	f, ctx := begun(t), t.Context()
-	f.fake.AddUser(githubfake.User{Login: "ann"})
-	p := f.propose("bot/pg")
-	for doing, err := range map[string]error{
-		"label": f.Label(ctx, p.Number, []string{"b", "a"}), "no label": f.Label(ctx, p.Number, nil),
-		"assign": f.Assign(ctx, p.Number, []string{"ann", "nobody"}), "assign nobody": f.Assign(ctx, p.Number, nil),
-		"ask": f.AskReview(ctx, p.Number, []string{"ann"}, []string{"acme/dba", "sre"}), "ask nobody": f.AskReview(ctx, p.Number, nil, nil),
-		"comment": f.Comment(ctx, p.Number, "hello"),
-	} {
-		if err != nil {
-			t.Error(doing, err)
-		}
-	}
-	title, body := "new title", ""
-	edited, err := f.EditPull(ctx, p.Number, hub.PullEdit{Title: &title, Body: &body})
-	if err != nil || edited.Title != title || edited.Body != "" || !edited.Open {
-		t.Error(edited, err)
-	}
-	comments, err := f.Comments(ctx, p.Number)
-	if diff := cmp.Diff([]hub.Comment{{Author: "robot", Body: "hello"}}, comments); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	there := f.fake.Pull(p.Number)
-	if !slices.Equal(there.Reviewers, []string{"ann"}) || !slices.Equal(there.Teams, []string{"dba", "sre"}) || !slices.Equal(there.Assignees, []string{"ann"}) {
-		t.Errorf("got %+v", there)
-	}
-	closed, err := f.EditPull(ctx, p.Number, hub.PullEdit{Close: true})
-	if err != nil || closed.Open || closed.Merged {
-		t.Error(closed, err)
-	}
-	want := hub.Pull{
-		Number: 1, NodeID: p.NodeID, URL: p.URL, Title: title, Branch: "bot/pg", Head: f.head("bot/pg"), Base: "main", Author: "robot", ClosedBy: "robot",
-		Labels: []string{"a", "b"}, CreatedAt: p.CreatedAt, ClosedAt: closed.ClosedAt,
-	}
-	got, err := f.Pull(ctx, 1)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-}
-
-func TestPullsAreThoseOfTheBranchTheNewestFirst(t *testing.T) {
-	f, ctx := start(t, githubfake.Options{MaxPage: 2}, nil), t.Context()
-	f.fake.PushAsPerson("main", "begin", map[string]*gitserver.File{"a": gitserver.Text("1")})
-	f.propose("other")
-	p := f.propose("bot/pg")
-	for range 3 {
-		f.fake.ClosePull(p.Number, "ann")
-		var err error
-		if p, err = f.OpenPull(ctx, hub.NewPull{Branch: "bot/pg", Base: "main", Title: "again"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f.fake.MergePull(p.Number, "ann", "squash")
-	pulls, err := f.Pulls(ctx, "bot/pg")
-	var got []int
-	for _, p := range pulls {
-		got = append(got, p.Number)
-	}
-	if err != nil || !slices.Equal(got, []int{5, 4, 3, 2}) || !pulls[0].Merged || pulls[0].Open || pulls[1].Merged {
-		t.Error(got, err, pulls)
-	}
-	if pulls[0].MergeCommit != f.head("main") || pulls[1].MergeCommit != "" {
-		t.Error(pulls[0].MergeCommit, pulls[1].MergeCommit)
-	}
-	merged, err := f.Pull(ctx, 5)
-	if err != nil || merged.ClosedBy != "ann" || !merged.Merged {
-		t.Error(merged, err)
-	}
-}
-
-func TestMergingAPullRequest(t *testing.T) {
-	f, ctx := begun(t), t.Context()
-	p := f.propose("bot/pg")
-	sha, err := f.MergePull(ctx, p.Number, p.Head, "squash", "pg: change")
-	if err != nil || sha != f.head("main") || !strings.HasPrefix(f.commit(sha).Message, "pg: change") {
-		t.Error(sha, err)
-	}
-}
-
-func TestAutoMerge(t *testing.T) {
-	for name, o := range map[string]githubfake.Options{"on github.com": {}, "on an Enterprise Server": {Enterprise: true}} {
-		t.Run(name, func(t *testing.T) {
-			f, ctx := start(t, o, nil), t.Context()
-			f.fake.PushAsPerson("main", "begin", map[string]*gitserver.File{"a": gitserver.Text("1")})
-			f.fake.SetRules("main", githubfake.Rules{PullRequest: true, Approvals: 1})
-			p := f.propose("bot/pg")
-			if err := f.AutoMerge(ctx, p, "squash"); err != nil {
-				t.Fatal(err)
-			}
-			if p, err := f.Pull(ctx, p.Number); err != nil || !p.AutoMerge {
-				t.Error(p, err)
-			}
-			f.fake.Approve(p.Number, "ann")
-			if p, err := f.Pull(ctx, p.Number); err != nil || !p.Merged {
-				t.Error(p, err)
-			}
-		})
-	}
-}
-
-func TestAccess(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(forge)
-		want   hub.Access
-	}{
-		"a branch without rules": {func(forge) {}, hub.Access{Push: true}},
-		"an archived repository": {func(f forge) { f.fake.Archive(true) }, hub.Access{Push: true, Archived: true}},
-		"a renamed repository":   {func(f forge) { f.fake.Rename("wide/infra") }, hub.Access{Push: true, RenamedTo: "wide/infra"}},
-		"a token that may read": {func(f forge) {
-			f.fake.AddUser(githubfake.User{Login: "robot", Token: f.fake.Token(), Access: githubfake.Read})
-		}, hub.Access{}},
-		"rules": {
-			func(f forge) {
-				f.fake.SetRules("main", githubfake.Rules{PullRequest: true, Signatures: true, Checks: []string{"render", "lint"}})
-			},
-			hub.Access{Push: true, Protected: true, NeedsPull: true, NeedsSignature: true, RequiredChecks: []string{"lint", "render"}},
-		},
-		"the classic protection": {
-			func(f forge) {
-				f.fake.SetRules("main", githubfake.Rules{PullRequest: true, Classic: true, Checks: []string{"render"}})
-			},
-			hub.Access{Push: true, Protected: true, RequiredChecks: []string{"render"}},
-		},
-		"a branch that is not there yet": {func(f forge) { f.fake.DeleteBranch("main") }, hub.Access{Push: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := begun(t)
-			f.fake.PushAsPerson("second", "another", map[string]*gitserver.File{"a": gitserver.Text("1")})
-			f.fake.SetSkew(3 * time.Minute)
-			c.change(f)
-			got, err := f.Access(t.Context(), "main")
-			c.want.ServerTime = f.clock.now().Add(3 * time.Minute)
-			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-				t.Error(err, diff)
-			}
-		})
-	}
-}
-
-func TestRulesThatNobodyKnowsYetAndServersWithoutRules(t *testing.T) {
-	for name, c := range map[string]struct {
-		rules http.HandlerFunc
-		want  hub.Access
-		err   error
-	}{
-		"a kind of rule that is new": {
-			says(200, `[{"type":"copilot_code_review","parameters":{"x":[1]}},{"type":"required_signatures"}]`),
-			hub.Access{Protected: true, NeedsSignature: true}, nil,
-		},
-		"an old server":                 {says(404, message("Not Found")), hub.Access{}, nil},
-		"a plan without rules":          {says(403, message("Upgrade to GitHub Pro or make this repository public to enable this feature.")), hub.Access{}, nil},
-		"a permission that is missing":  {says(403, message("Resource not accessible by integration")), hub.Access{}, hub.ErrAuth},
-		"a server that is broken":       {says(500, message("oops")), hub.Access{}, hub.ErrUnreachable},
-		"a 404 that is not from GitHub": {says(404, "<html>"), hub.Access{}, hub.ErrUnreachable},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := serve(t, answers{
-				"GET /repos/acme/platform":                          says(200, `{"full_name":"acme/platform"}`, "Date", ""),
-				"GET /repos/acme/platform/branches/release/1":       says(404, message("Branch not found")),
-				"GET /repos/acme/platform/rules/branches/release/1": c.rules,
-			})
-			got, err := open(t, d.URL, nil).Access(t.Context(), "release/1")
-			if diff := cmp.Diff(c.want, got); !errors.Is(err, c.err) || diff != "" {
-				t.Error(err, diff)
-			}
-		})
-	}
-}
-
-func TestC10Checks(t *testing.T) {
-	f := begun(t)
-	sha := f.head("main")
-	look := func() hub.Checks {
-		t.Helper()
-		c, err := f.Checks(t.Context(), sha)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	if diff := cmp.Diff(hub.Checks{Contexts: map[string]string{}}, look()); diff != "" {
-		t.Error(diff)
-	}
-	f.fake.SetChecks(sha,
-		githubfake.Check{Name: "render", Status: "completed", Conclusion: "success", App: "ci"},
-		githubfake.Check{Name: "lint", Status: "in_progress", App: "ci"},
-		githubfake.Check{Name: "both", Status: "completed", Conclusion: "failure", App: "other"},
-	)
-	f.fake.SetStatus(sha, "legacy", "pending")
-	f.fake.SetStatus(sha, "both", "success")
-	want := hub.Checks{Suites: 2, Contexts: map[string]string{"render": "success", "lint": "in_progress", "both": "failure", "legacy": "pending"}}
-	if diff := cmp.Diff(want, look()); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -16,19 +16,25 @@ func TestC11Limits(t *testing.T) {
 	start := newClock().now()
 	reset := func(d time.Duration) string { return strconv.FormatInt(start.Add(d).Unix(), 10) }
 	secondary := message("You have exceeded a secondary rate limit. Please wait a few minutes before you try again.")
+	hourly := func(in time.Duration) []string {
+		return []string{"x-ratelimit-remaining", "0", "x-ratelimit-reset", reset(in)}
+	}
+	used := message("API rate limit exceeded")
+	date := start.Add(90 * time.Second).Format(http.TimeFormat)
+	quick := `{"message":"Validation Failed","errors":[{"code":"custom","message":"was submitted too quickly"}]}`
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		rest   time.Duration
 	}{
 		"403 with Retry-After":                     {says(403, secondary, "Retry-After", "60"), time.Minute},
 		"429 with Retry-After":                     {says(429, secondary, "Retry-After", "7"), 7 * time.Second},
-		"429 with a date":                          {says(429, secondary, "Retry-After", start.Add(90*time.Second).Format(http.TimeFormat)), 90 * time.Second},
-		"Retry-After counts before the hour's":     {says(403, secondary, "Retry-After", "5", "x-ratelimit-remaining", "0", "x-ratelimit-reset", reset(time.Hour)), 5 * time.Second},
-		"the hour's requests are used up":          {says(403, message("API rate limit exceeded"), "x-ratelimit-remaining", "0", "x-ratelimit-reset", reset(17*time.Minute)), 17 * time.Minute},
-		"a reset in the past is no time":           {says(403, message("API rate limit exceeded"), "x-ratelimit-remaining", "0", "x-ratelimit-reset", reset(-time.Hour)), time.Minute},
+		"429 with a date":                          {says(429, secondary, "Retry-After", date), 90 * time.Second},
+		"Retry-After counts before the hour's":     {says(403, secondary, append(hourly(time.Hour), "Retry-After", "5")...), 5 * time.Second},
+		"the hour's requests are used up":          {says(403, used, hourly(17*time.Minute)...), 17 * time.Minute},
+		"a reset in the past is no time":           {says(403, used, hourly(-time.Hour)...), time.Minute},
 		"words alone":                              {says(403, secondary), time.Minute},
 		"429 from something in between":            {says(429, "slow down"), time.Minute},
-		"content that came too quickly":            {says(422, `{"message":"Validation Failed","errors":[{"code":"custom","message":"was submitted too quickly"}]}`), time.Minute},
+		"content that came too quickly":            {says(422, quick), time.Minute},
 		"a Retry-After that nobody can mean":       {says(429, secondary, "Retry-After", "9223372036854775807"), 24 * time.Hour},
 		"a Retry-After that is none, with a reset": {says(403, secondary, "Retry-After", "soon", "x-ratelimit-reset", reset(time.Hour)), time.Minute},
 	} {

@@ -7,11 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -209,68 +207,6 @@ func TestNamesThatWouldMakeAnotherPathDoNotGoOut(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestTokens(t *testing.T) {
-	good := says(200, refTo(sha1a))
-	bad := says(401, message("Bad credentials"))
-	for name, c := range map[string]struct {
-		tokens []string // one after the other; the last one stays
-		answer http.HandlerFunc
-		want   error
-		used   []string
-	}{
-		"one that is good":                      {[]string{"one"}, good, nil, []string{"one"}},
-		"a rotated one is used at once":         {[]string{"one", "two"}, inTurn(bad, good), nil, []string{"one", "two"}},
-		"the same again is not tried":           {[]string{"one"}, bad, hub.ErrAuth, []string{"one"}},
-		"two that are bad":                      {[]string{"one", "two", "three"}, bad, hub.ErrAuth, []string{"one", "two"}},
-		"an empty one does not go out":          {[]string{" \n"}, bad, hub.ErrAuth, nil},
-		"one with a line break does not go out": {[]string{"one\r\nX: y"}, bad, hub.ErrAuth, nil},
-	} {
-		t.Run("C20 "+name, func(t *testing.T) {
-			d := serve(t, answers{"GET " + refPath: c.answer})
-			left := c.tokens
-			client := open(t, d.URL, func(o *hub.Options) {
-				o.Auth = hub.Fixed(func(context.Context) (string, error) {
-					now := left[0]
-					if len(left) > 1 {
-						left = left[1:]
-					}
-					return now, nil
-				})
-			})
-			_, err := client.Head(t.Context(), "main")
-			if !errors.Is(err, c.want) {
-				t.Errorf("got %v, want %v", err, c.want)
-			}
-			var used []string
-			for _, r := range d.seen {
-				used = append(used, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
-			}
-			if diff := cmp.Diff(c.used, used); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestATokenThatCannotBeReadSaysNothingAboutTheBranch(t *testing.T) {
-	d := serve(t, answers{})
-	for name, cause := range map[string]error{
-		"a missing file":       errors.New("open /etc/token: no such file"),
-		"ErrNotFound of ours":  hub.ErrNotFound,
-		"ErrExists of another": hub.ErrExists,
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := open(t, d.URL, func(o *hub.Options) {
-				o.Auth = hub.Fixed(func(context.Context) (string, error) { return "", cause })
-			})
-			_, err := c.Head(t.Context(), "main")
-			if !errors.Is(err, hub.ErrAuth) || errors.Is(err, hub.ErrNotFound) || errors.Is(err, hub.ErrExists) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
 func TestReadsAskWhetherWhatIsKnownStillHolds(t *testing.T) {
 	at := func(day string) []string {
 		return []string{"ETag", `W/"` + day + `"`, "Date", "Tue, 0" + day + " Mar 2031 05:06:07 GMT"}
@@ -301,141 +237,5 @@ func TestReadsAskWhetherWhatIsKnownStillHolds(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"", `W/"4"`, `W/"4"`}, asked); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestRedirects(t *testing.T) {
-	moved := func(to string) http.HandlerFunc {
-		return says(301, message("Moved Permanently"), "Location", to)
-	}
-	t.Run("a read of a renamed repository is followed", func(t *testing.T) {
-		d := serve(t, answers{
-			"GET " + refPath:                         moved("/repositories/7/git/ref/heads/main"),
-			"GET /repositories/7/git/ref/heads/main": says(200, refTo(sha1a)),
-		})
-		sha, err := open(t, d.URL, nil).Head(t.Context(), "main")
-		if err != nil || sha != sha1a || d.last().Header.Get("Authorization") != "Bearer "+token {
-			t.Error(sha, err, d.last().Header)
-		}
-	})
-	t.Run("a write is not, and says where it would have gone", func(t *testing.T) {
-		d := serve(t, answers{"POST /repos/acme/platform/git/blobs": says(307, message("Temporary Redirect"), "Location", "http://u:p@example.com/x?token=secret")})
-		_, err := open(t, d.URL, nil).PutBlob(t.Context(), nil)
-		if !errors.Is(err, hub.ErrRefused) || !strings.Contains(err.Error(), "http://example.com/x") || strings.Contains(err.Error(), "secret") {
-			t.Error(err)
-		}
-	})
-	t.Run("to another host nothing goes", func(t *testing.T) {
-		other := serve(t, answers{})
-		d := serve(t, answers{"GET " + refPath: moved(other.URL + "/x")})
-		_, err := open(t, d.URL, nil).Head(t.Context(), "main")
-		if !errors.Is(err, hub.ErrRefused) || len(other.calls()) > 0 {
-			t.Error(err, other.calls())
-		}
-	})
-	t.Run("in a circle it ends", func(t *testing.T) {
-		d := serve(t, answers{"GET " + refPath: moved(refPath)})
-		_, err := open(t, d.URL, nil).Head(t.Context(), "main")
-		if !errors.Is(err, hub.ErrRefused) || len(d.calls()) > 7 {
-			t.Error(err, len(d.calls()))
-		}
-	})
-	t.Run("the pull requests of a new owner are found", func(t *testing.T) {
-		d := serve(t, answers{
-			"GET /repos/acme/platform": says(200, `{"full_name":"wide/infra","owner":{"login":"wide"}}`),
-			"GET /repos/acme/platform/pulls": func(w http.ResponseWriter, r *http.Request) {
-				moved("/repositories/7/pulls?"+r.URL.RawQuery)(w, r)
-			},
-			"GET /repositories/7/pulls": func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Query().Get("head") != "wide:bot/pg" {
-					says(200, "[]")(w, r)
-					return
-				}
-				says(200, `[{"number":7,"state":"open","head":{"ref":"bot/pg","sha":"`+sha1a+`"},"base":{"ref":"main"}}]`)(w, r)
-			},
-		})
-		pulls, err := open(t, d.URL, nil).Pulls(t.Context(), "bot/pg")
-		if err != nil || len(pulls) != 1 || pulls[0].Number != 7 {
-			t.Error(pulls, err)
-		}
-	})
-}
-
-// TestA404IsBelievedWhenTheRepositoryCanBeSeen: a token that lost its access gets the same answer as for a pull request
-// that is gone.
-func TestA404IsBelievedWhenTheRepositoryCanBeSeen(t *testing.T) {
-	gone := says(404, message("Not Found"))
-	for name, c := range map[string]struct {
-		repository http.HandlerFunc
-		want       error
-	}{
-		"the repository is there":           {says(200, `{"full_name":"acme/platform"}`), hub.ErrNotFound},
-		"the repository is gone as well":    {gone, hub.ErrAuth},
-		"the repository cannot be asked":    {says(500, message("oops")), hub.ErrUnreachable},
-		"the credential is refused by then": {says(401, message("Bad credentials")), hub.ErrAuth},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := serve(t, answers{
-				"GET /repos/acme/platform": c.repository, "GET /repos/acme/platform/pulls/7": gone, "GET " + refPath: gone,
-			})
-			client := open(t, d.URL, nil)
-			_, headErr := client.Head(t.Context(), "main")
-			_, pullErr := client.Pull(t.Context(), 7)
-			for _, err := range []error{headErr, pullErr} {
-				if !errors.Is(err, c.want) || c.want != hub.ErrNotFound && errors.Is(err, hub.ErrNotFound) {
-					t.Errorf("got %v, want %v", err, c.want)
-				}
-			}
-		})
-	}
-}
-
-func TestWritesGoOutOneAfterTheOther(t *testing.T) {
-	k := newClock()
-	under := make(chan struct{}, 1)
-	var starts []time.Time
-	d := serve(t, answers{"POST /repos/acme/platform/git/blobs": func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case under <- struct{}{}:
-		default:
-			t.Error("two writes at once")
-		}
-		starts = append(starts, k.now())
-		k.advance(200 * time.Millisecond) // that the call takes
-		<-under
-		says(201, `{"sha":"`+sha1a+`"}`)(w, r)
-	}})
-	c := open(t, d.URL, func(o *hub.Options) { o.Now, o.Sleep = k.now, k.sleep })
-	done := make(chan error)
-	for range 5 {
-		go func() { done <- second(c.PutBlob(t.Context(), []byte("x"))) }()
-	}
-	for range 5 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	for i := 1; i < len(starts); i++ {
-		if apart := starts[i].Sub(starts[i-1]); apart < 1200*time.Millisecond {
-			t.Errorf("write %d came %s after the one before", i, apart)
-		}
-	}
-	if len(k.slept) != 4 || slices.Max(k.slept) > time.Second {
-		t.Errorf("slept %v", k.slept)
-	}
-}
-
-func TestAWriteThatWaitsForItsTurnEndsWithItsContext(t *testing.T) {
-	d := serve(t, answers{"POST /repos/acme/platform/git/blobs": says(201, `{"sha":"`+sha1a+`"}`)})
-	ctx, cancel := context.WithCancel(t.Context())
-	c := open(t, d.URL, func(o *hub.Options) {
-		o.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
-	})
-	first, second := second(c.PutBlob(ctx, nil)), second(c.PutBlob(ctx, nil))
-	if first != nil || !errors.Is(second, context.Canceled) || len(d.calls()) != 1 {
-		t.Error(first, second, d.calls())
-	}
-	if _, err := c.PutBlob(t.Context(), nil); err != nil {
-		t.Error("the turn was not given back:", err)
 	}
 }
