@@ -114,7 +114,7 @@ func (s site) examine(ctx context.Context, world outside, lease leaseView) []fin
 	e := &exam{site: s, world: world, lease: lease}
 	e.sight = live.Sight{Names: s.names, Services: map[live.Role]*corev1.Service{}}
 	for _, check := range []func(context.Context){
-		e.services, e.topology, e.control, e.pods, e.owner, e.keys, e.receipts, e.leftovers, e.rights, e.dryRun, e.holder, e.consoles, e.proofs,
+		e.services, e.topology, e.control, e.pods, e.owner, e.keys, e.receipts, e.leftovers, e.rights, e.dryRun, e.holder, e.consoles, e.proofs, e.publishing,
 	} {
 		bounded, cancel := context.WithTimeout(ctx, siteTimeout)
 		check(bounded)
