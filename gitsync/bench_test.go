@@ -84,7 +84,7 @@ func sideBySide(b *testing.B, repo *gitserver.Repo, s service, delay time.Durati
 	peak := peakMB()
 	report(b, "ours", took, wire, peak)
 	for _, r := range others {
-		report(b, r.name, r.took, r.wire, r.peak)
+		report(b, r.name, r.took, r.wire, r.peakMB(b, n+1))
 		b.ReportMetric(millis(took, 50)/millis(r.took, 50), "ours/"+r.name)
 	}
 	b.ReportMetric(heapMB(), "heap-MB")

@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,17 +23,16 @@ import (
 type rival struct {
 	name, dir string
 	env       []string
+	under     []string // the command line that git's arguments follow
 	took      []time.Duration
 	wire      int64
-	peak      float64 // MB, of the largest process
 }
 
 func cloneBare(b *testing.B, name, url string, env []string) *rival {
 	b.Helper()
-	r := &rival{name: name, dir: filepath.Join(b.TempDir(), "clone.git"), env: env}
+	r := &rival{name: name, dir: filepath.Join(b.TempDir(), "clone.git"), env: env, under: []string{"git"}}
 	r.git(b, "", "clone", "-q", "--bare", "--depth=1", "--filter=blob:none", "--branch="+name, "--no-tags", url, r.dir)
 	r.git(b, "", "config", "gc.auto", "0")
-	r.peak = 0 // of the rounds, not of the clone
 	return r
 }
 
@@ -62,7 +61,7 @@ func (r *rival) commit(b *testing.B, n int) {
 
 func (r *rival) git(b *testing.B, stdin string, args ...string) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), "git", args...)
+	cmd := exec.CommandContext(b.Context(), r.under[0], append(r.under[1:len(r.under):len(r.under)], args...)...)
 	cmd.Env = append(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_DIR="+r.dir), r.env...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out := filepath.Join(filepath.Dir(r.dir), "out") // a file: a pipe would be held open by a kept connection
@@ -73,9 +72,25 @@ func (r *rival) git(b *testing.B, stdin string, args ...string) {
 		said, _ := os.ReadFile(out)
 		b.Fatalf("git %v: %v: %s", args, err, said)
 	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.peak = max(r.peak, float64(usage.Maxrss)/1024)
+}
+
+// peakMB is the resident memory of the largest git of one more round, by GNU time; 0 where there is none. (What the kernel
+// tells us of our own children has our memory in it, from before they became git.)
+func (r *rival) peakMB(b *testing.B, n int) (peak float64) {
+	b.Helper()
+	file := filepath.Join(filepath.Dir(r.dir), "peak")
+	gnu, err := exec.LookPath("time")
+	if err != nil {
+		return 0
 	}
+	r.under = []string{gnu, "-f", "%M", "-a", "-o", file, "git"}
+	r.commit(b, n)
+	for line := range strings.Lines(string(must[[]byte](b)(os.ReadFile(file)))) {
+		if kb, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
+			peak = max(peak, float64(kb)/1024)
+		}
+	}
+	return peak
 }
 
 func httpService(b *testing.B, root string, repo *gitserver.Repo) service {
