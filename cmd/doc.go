@@ -43,5 +43,9 @@
 //  10. Only the holder of the Lease patches. Where another process is known to hold it, this one publishes nothing either; where the
 //     API server gives no answer, it does: the push is a compare-and-swap. The Lease tells which clusters its holder keeps: who
 //     stands by for a cluster that is not among them says that nobody keeps it.
-//  11. When asked to stop, the push under way is waited for, up to 20 s; then the Lease is given back.
+//  11. What needs a review is not committed. When nothing else is to be, all that is wished is one pull request, looked after beside the
+//     rounds: when the wish or the base is another, and every 30 s. A merge is seen in Git, as any commit.
+//  12. The Cluster files of a fleet are read from its repository, every 15 s or when a hook says that it has moved.
+//  13. What a hook says is a reason to look, never evidence.
+//  14. When asked to stop, the push under way is waited for, up to 20 s; then the Lease is given back.
 package cmd

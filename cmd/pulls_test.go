@@ -170,3 +170,29 @@ func TestC22AFailoverPassesAPullRequestThatIsOpen(t *testing.T) {
 		t.Error("the merge has lost one of both")
 	}
 }
+
+// TestC22StatusShowsThePullRequest: proposed is not merged, and merged is not applied.
+func TestC22StatusShowsThePullRequest(t *testing.T) {
+	c := newCounter(t, "git", "scale")
+	c.ticks(2)
+	look := func() *survey {
+		v := &survey{site: site{declared: &c.decl}, now: c.now, fromGit: true, uncommitted: true}
+		v.readPull(t.Context())
+		return v
+	}
+	states := func(v *survey) string {
+		s := v.proposed(stateView{State: "proposed", Reached: reachedNo})
+		return v.pull.State + " " + s.Reached
+	}
+	if v := look(); states(v) != "open yes" || !strings.Contains(v.pull.text(c.now), "#1 open for ") {
+		t.Errorf("it shows %q: %q", states(v), v.pull.text(c.now))
+	}
+	c.hub.MergePull(1, "anna", "squash")
+	if v := look(); states(v) != "merged no" {
+		t.Errorf("after the merge it shows %q", states(v))
+	}
+	c.hub.Revoke(c.hub.Token())
+	if v := look(); v.pull.Error == "" || !strings.HasPrefix(v.pull.text(c.now), "not known: ") {
+		t.Errorf("without a credential it shows %+v", v.pull)
+	}
+}

@@ -19,6 +19,9 @@ func writeStatus(w io.Writer, s statusView, now time.Time) error {
 		{"  live", s.Live.text()},
 		{"  states", statesText(s.States)},
 	}
+	if p := s.PullRequest; p != nil {
+		rows = append(rows, []string{"  pull", p.text(now)})
+	}
 	if a := s.Ahead; a != nil {
 		rows = append(rows, []string{"  ahead", a.text(now)})
 	}

@@ -27,9 +27,11 @@ type statusView struct {
 	Decided   decidedView  `json:"decided"`
 	Live      liveView     `json:"live"`
 	States    []stateView  `json:"states"`
-	Ahead     *aheadView   `json:"ahead,omitempty"`
-	Order     *live.Order  `json:"order,omitempty"`
-	Pause     *live.Pause  `json:"pause,omitempty"`
+	// PullRequest is nil where none is needed, or there never was one.
+	PullRequest *pullView   `json:"pullRequest,omitempty"`
+	Ahead       *aheadView  `json:"ahead,omitempty"`
+	Order       *live.Order `json:"order,omitempty"`
+	Pause       *live.Pause `json:"pause,omitempty"`
 	// PauseUnknown is why it is not known whether somebody paused the cluster in Kubernetes, "" when it is.
 	PauseUnknown string           `json:"pauseUnknown,omitempty"`
 	Eviction     *live.Eviction   `json:"eviction,omitempty"`
@@ -120,7 +122,7 @@ type aheadView struct {
 func (v *survey) view() statusView {
 	s := statusView{
 		Cluster: v.names.Cluster, Namespace: v.names.Namespace,
-		Declared: v.declaredView(), Observed: v.observedView(), Decided: v.decidedView(), Live: v.liveView(), States: v.states(),
+		Declared: v.declaredView(), Observed: v.observedView(), Decided: v.decidedView(), Live: v.liveView(), States: v.states(), PullRequest: v.pull,
 		Holder: v.holder, Conditions: v.verdict.Conditions, BreakGlass: v.breakGlass(),
 	}
 	s.Holder.Neglects = s.Holder.Alive && neglected(s.Holder.Clusters, s.Namespace+"/"+s.Cluster)
@@ -254,7 +256,7 @@ func (v *survey) states() []stateView {
 	return []stateView{
 		reached("rendered", v.decided != nil, drawn, true),
 		// Without a forge everything is committed directly: what is proposed is merged.
-		reached("proposed", v.fromGit, v.declared.Epoch, !v.uncommitted),
+		v.proposed(reached("proposed", v.fromGit, v.declared.Epoch, !v.uncommitted)),
 		reached("merged", v.fromGit, v.declared.Epoch, !v.uncommitted),
 		reached("synced", v.sight != nil, receipt, true),
 		reached("live", v.sight != nil, selected, true),

@@ -25,6 +25,7 @@ type survey struct {
 
 	base    *gitsync.Base // nil without
 	gitErr  error
+	pull    *pullView           // nil without
 	seen    *discovery.Topology // nil without
 	dataErr error
 	sight   *live.Sight // nil without
@@ -56,6 +57,7 @@ func surveyOf(ctx context.Context, s site, world outside, lease leaseView, kubeE
 	var all sync.WaitGroup
 	if s.declared != nil {
 		all.Go(func() { v.readGit(ctx) })
+		all.Go(func() { v.readPull(ctx) })
 		all.Go(func() { v.askDatabases(ctx) })
 	}
 	if kubeErr == nil {
@@ -170,7 +172,12 @@ func (v *survey) planOn(d declaration, e evidence) (*plan.Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.uncommitted = !proposals[0].empty()
+		e.Wish = true // what awaits review is not in Git either
+		wished, err := propose(d, *v.base, e)
+		if err != nil {
+			return nil, err
+		}
+		v.uncommitted = !wished[0].empty()
 		return &proposals[0].Plan, nil
 	}
 	saw := plan.Observation{Topology: e.Topology, Declared: plan.Declared{State: v.declared}, Ready: e.Ready, Order: e.Order}
