@@ -37,9 +37,9 @@ func unprocessable(message string) answer { return refuse(http.StatusUnprocessab
 
 // invalid is a 422 of the documented form with one error.
 func invalid(fault doc) answer {
-	a := unprocessable("Validation Failed")
-	a.body.(doc)["errors"] = []doc{fault} //nolint:errcheck // it was made there
-	return a
+	return answer{http.StatusUnprocessableEntity, doc{
+		"message": "Validation Failed", "errors": []doc{fault}, "documentation_url": documentation, "status": "422",
+	}}
 }
 
 // custom is invalid for an error in words.

@@ -51,7 +51,7 @@ func (s *Server) AppKey() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(s.app.private(s))})
 }
 
-// InstallationTokens are all tokens that were minted, sorted.
+// InstallationTokens are all tokens that were minted, the oldest first, those that are over or revoked too.
 func (s *Server) InstallationTokens() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -67,8 +67,10 @@ func TestC20AnInstallationsTokenEnds(t *testing.T) {
 	b.ask("GET", "pulls", nil, "Authorization", again).want(t, 200, "[]")
 	b.Revoke(again[len("token "):])
 	b.ask("GET", "pulls", nil, "Authorization", again).want(t, 401, "Bad credentials")
-	if got := b.InstallationTokens(); !slices.Equal(got, []string{auth[len("token "):]}) {
-		t.Errorf("tokens are %v", got)
+	third := b.mint(nil)
+	want := []string{auth[len("token "):], again[len("token "):], third[len("token "):]}
+	if got := b.InstallationTokens(); !slices.Equal(got, want) {
+		t.Errorf("tokens are %v, want %v: none is minted twice", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package githubfake
 
 import (
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -219,7 +220,7 @@ func compare(c *call) answer {
 	}
 	common, related := c.s.says("merge-base", from, to)
 	if !related {
-		return refuse(404, "No common ancestor between "+base+" and "+head+".")
+		return refuse(http.StatusNotFound, "No common ancestor between "+base+" and "+head+".")
 	}
 	ahead, behind := c.s.between(from, to), len(c.s.between(to, from))
 	status := map[[2]bool]string{

@@ -1,7 +1,6 @@
 package githubfake
 
 import (
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -119,7 +118,7 @@ func (s *Server) known(kind string) {
 			return
 		}
 	}
-	s.t.Fatal(fmt.Sprintf("there is no route %q", kind))
+	s.t.Fatalf("there is no route %q", kind)
 }
 
 func matches(kind string, r route) bool {

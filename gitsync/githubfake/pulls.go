@@ -2,7 +2,7 @@ package githubfake
 
 import (
 	"cmp"
-	"crypto/sha1" //nolint:gosec // the name of an object in Git
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"slices"
@@ -116,7 +116,7 @@ func (s *Server) shown(p *Pull, alone bool) doc {
 	case p.Merged:
 		d["merged_at"] = stamp(p.ClosedAt)
 	case p.Open: // a trial merge that is on no branch
-		d["merge_commit_sha"] = fmt.Sprintf("%x", sha1.Sum([]byte(p.Head+p.baseHead))) //nolint:gosec // as above
+		d["merge_commit_sha"] = fmt.Sprintf("%x", sha256.Sum256([]byte(p.Head+p.baseHead)))[:40]
 	}
 	if p.AutoMerge != "" {
 		d["auto_merge"] = doc{

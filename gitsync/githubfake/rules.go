@@ -2,6 +2,7 @@ package githubfake
 
 import (
 	"fmt"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -77,9 +78,9 @@ func (s *Server) broken(login, branch, old, sha string) (all []string) {
 func (s *Server) unfit(r Rules, fresh []string, sha string) (all []string) {
 	if r.Signatures {
 		var bad []string
-		for _, new := range strings.Fields(s.git(append([]string{"rev-list"}, fresh...)...)) {
-			if c, ok := s.store.commit(new); ok && !s.verdict(c).verified {
-				bad = append(bad, new)
+		for _, commit := range strings.Fields(s.git(append([]string{"rev-list"}, fresh...)...)) {
+			if c, ok := s.store.commit(commit); ok && !s.verdict(c).verified {
+				bad = append(bad, commit)
 			}
 		}
 		if n := len(bad); n > 0 {
@@ -160,7 +161,7 @@ func getBranch(c *call) answer {
 	branch := c.r.PathValue("branch")
 	sha, found := c.see.heads[branch]
 	if !found {
-		return refuse(404, "Branch not found")
+		return refuse(http.StatusNotFound, "Branch not found")
 	}
 	r := c.s.rulesOf(branch)
 	required := doc{"enforcement_level": "off", "contexts": []string{}, "checks": []doc{}}

@@ -212,9 +212,12 @@ func (s *Server) says(args ...string) (string, bool) {
 	return out, err == nil
 }
 
-func (s *Server) isAncestor(old, new string) bool {
-	_, yes := s.says("merge-base", "--is-ancestor", old, new)
-	return old == new || yes
+func (s *Server) isAncestor(old, young string) bool {
+	if old == young {
+		return true
+	}
+	_, yes := s.says("merge-base", "--is-ancestor", old, young)
+	return yes
 }
 
 // between are the commits that head has and base has not, the newest first.
@@ -223,13 +226,13 @@ func (s *Server) between(base, head string) []string {
 }
 
 // move sets a branch from one commit to another; "" is none. False: somebody else was quicker, or the name cannot be.
-func (s *Server) move(branch, old, new string) bool {
+func (s *Server) move(branch, from, to string) bool {
 	zero := strings.Repeat("0", 40)
-	args := []string{"update-ref", "refs/heads/" + branch, new, old}
+	args := []string{"update-ref", "refs/heads/" + branch, to, from}
 	switch {
-	case new == "":
-		args = []string{"update-ref", "-d", "refs/heads/" + branch, old}
-	case old == "":
+	case to == "":
+		args = []string{"update-ref", "-d", "refs/heads/" + branch, from}
+	case from == "":
 		args[3] = zero
 	}
 	_, done := s.says(args...)
