@@ -32,11 +32,12 @@ type bed struct {
 	now    time.Time
 	files  map[string]string // what Git is to hold below dir; nil: whatever it holds
 	shape  func(*forge.Wish)
+	known  map[string]string // what git said of commits, by their hash
 }
 
 func newBed(t testing.TB, change func(*githubfake.Options)) *bed {
 	t.Helper()
-	b := &bed{t: t, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)}
+	b := &bed{t: t, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), known: map[string]string{}}
 	o := githubfake.Options{Now: func() time.Time { return b.now }, Hourly: 1 << 20}
 	if change != nil {
 		change(&o)
@@ -134,6 +135,13 @@ func (b *bed) git(args ...string) string {
 
 // read is a file below dir at a commit, with the newline that git's output loses; "" when there is none.
 func (b *bed) read(commit, path string) string {
+	if len(commit) == 40 {
+		return b.once(commit+":"+path, func() string { return b.show(commit, path) })
+	}
+	return b.show(commit, path)
+}
+
+func (b *bed) show(commit, path string) string {
 	out, err := b.hub.Repo().Git("show", commit+":"+dir+"/"+path)
 	if err != nil {
 		return ""
@@ -141,11 +149,21 @@ func (b *bed) read(commit, path string) string {
 	return out + "\n"
 }
 
+// paths are the files below dir at a commit, given by its hash.
 func (b *bed) paths(commit string) (out []string) {
-	for _, path := range strings.Fields(b.git("ls-tree", "-r", "--name-only", commit, "--", dir)) {
+	b.t.Helper()
+	list := b.once(commit, func() string { return b.git("ls-tree", "-r", "--name-only", commit, "--", dir) })
+	for _, path := range strings.Fields(list) {
 		out = append(out, strings.TrimPrefix(path, dir+"/"))
 	}
 	return out
+}
+
+func (b *bed) once(key string, ask func() string) string {
+	if _, ok := b.known[key]; !ok {
+		b.known[key] = ask()
+	}
+	return b.known[key]
 }
 
 // tick is one call that has to go well.
@@ -164,7 +182,7 @@ func (b *bed) try() (forge.Standing, error) {
 	before := b.hub.Repo().Tip(branch)
 	s, err := b.keep.Keep(b.t.Context(), b.wish())
 	after := b.hub.Repo().Tip(branch)
-	if before != "" && after != "" && !b.ancestor(before, after) {
+	if before != "" && after != "" && before != after && !b.ancestor(before, after) {
 		b.t.Error("the branch was forced")
 	}
 	if n := len(b.open()); n > 1 {

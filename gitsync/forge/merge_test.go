@@ -18,16 +18,20 @@ func TestTheTree(t *testing.T) {
 	type files = map[string]*gitserver.File
 	text := gitserver.Text
 	for sentence, c := range map[string]struct{ base, branch files }{
-		"nobody did anything":                      {},
-		"the base has news, next door":             {base: files{"clusters/other/x.yaml": text("new\n"), "apps/web/app.yaml": nil}},
-		"the branch has a file":                    {branch: files{"docs/notes.md": text("notes\n")}},
-		"the branch has an executable and a link":  {branch: files{"run.sh": {Mode: "100755", Content: "#!/bin/sh\n"}, "link": {Mode: "120000", Content: "README.md"}}},
-		"the branch removed a directory":           {base: files{"README.md": text("moved\n")}, branch: files{"apps/web/app.yaml": nil}},
-		"the branch moved into the parent":         {base: files{"README.md": text("moved\n")}, branch: files{"clusters/README.md": text("read\n")}},
-		"both changed a directory, not one file":   {base: files{"apps/api/a.yaml": text("a\n")}, branch: files{"apps/web/app.yaml": text("web 2\n")}},
-		"both began a directory":                   {base: files{"new/a": text("a\n")}, branch: files{"new/b": text("b\n")}},
-		"both did the same":                        {base: files{"README.md": text("same\n")}, branch: files{"README.md": text("same\n")}},
-		"a foreign file of the directory, branch":  {base: files{"README.md": text("moved\n")}, branch: files{dir + "/custom/new.yaml": text("n\n"), dir + "/cluster.yaml": text("2\n")}},
+		"nobody did anything":          {},
+		"the base has news, next door": {base: files{"clusters/other/x.yaml": text("new\n"), "apps/web/app.yaml": nil}},
+		"the branch has a file":        {branch: files{"docs/notes.md": text("notes\n")}},
+		"the branch has an executable and a link": {branch: files{
+			"run.sh": {Mode: "100755", Content: "#!/bin/sh\n"}, "link": {Mode: "120000", Content: "README.md"},
+		}},
+		"the branch removed a directory":         {base: files{"README.md": text("moved\n")}, branch: files{"apps/web/app.yaml": nil}},
+		"the branch moved into the parent":       {base: files{"README.md": text("moved\n")}, branch: files{"clusters/README.md": text("read\n")}},
+		"both changed a directory, not one file": {base: files{"apps/api/a.yaml": text("a\n")}, branch: files{"apps/web/app.yaml": text("web 2\n")}},
+		"both began a directory":                 {base: files{"new/a": text("a\n")}, branch: files{"new/b": text("b\n")}},
+		"both did the same":                      {base: files{"README.md": text("same\n")}, branch: files{"README.md": text("same\n")}},
+		"a foreign file of the directory, branch": {base: files{"README.md": text("moved\n")}, branch: files{
+			dir + "/custom/new.yaml": text("n\n"), dir + "/cluster.yaml": text("2\n"),
+		}},
 		"a foreign file of the directory, base":    {base: files{dir + "/cluster.yaml": text("2\n"), dir + "/custom/cm.yaml": nil}},
 		"a foreign file of the directory, removed": {base: files{"README.md": text("moved\n")}, branch: files{dir + "/custom/cm.yaml": nil}},
 		"a submodule came on the branch": {base: files{"README.md": text("moved\n")}, branch: files{
@@ -158,6 +162,7 @@ func TestDirectNotOverPeople(t *testing.T) {
 // TestAuto: GitHub is asked once. A person who takes it back is not contradicted.
 func TestAuto(t *testing.T) {
 	t.Parallel()
+	off := func(o *githubfake.Options) { o.NoAutoMerge = true }
 	for sentence, c := range map[string]struct {
 		options func(*githubfake.Options)
 		rules   githubfake.Rules
@@ -168,7 +173,7 @@ func TestAuto(t *testing.T) {
 		"nothing to wait for":           {nil, githubfake.Rules{PullRequest: true}, forge.None, ""},
 		"the branch goes with a merge":  {func(o *githubfake.Options) { o.DeleteMerged = true }, githubfake.Rules{PullRequest: true}, forge.None, ""},
 		"no requirements: people merge": {nil, githubfake.Rules{}, forge.Proposed, ""},
-		"the repository has it off":     {func(o *githubfake.Options) { o.NoAutoMerge = true }, githubfake.Rules{PullRequest: true, Approvals: 1}, forge.Proposed, ""},
+		"the repository has it off":     {off, githubfake.Rules{PullRequest: true, Approvals: 1}, forge.Proposed, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package forge_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"testing"
@@ -20,6 +21,7 @@ type story struct {
 	t      *rapid.T
 	pushed []string // commits by people on the branch that is there
 	n      int
+	faults int // those asked for, each of which may take its time
 }
 
 // happen is what people, databases and GitHub do between two ticks.
@@ -27,7 +29,8 @@ func (s *story) happen() {
 	s.n++
 	open := s.open()
 	tip := s.hub.Repo().Tip(branch)
-	switch what := rapid.SampledFrom([]string{"wish", "wish", "wish", "base", "merge", "close", "commit", "edit", "fault", "restart", "gone"}).Draw(s.t, "what"); {
+	events := []string{"wish", "wish", "wish", "base", "merge", "close", "commit", "edit", "fault", "restart", "gone"}
+	switch what := rapid.SampledFrom(events).Draw(s.t, "what"); {
 	case what == "wish":
 		s.files = grown(rapid.IntRange(1, 3).Draw(s.t, "epoch"), rapid.SampledFrom([]string{"x", "y"}).Draw(s.t, "instance"))
 		if rapid.IntRange(0, 3).Draw(s.t, "none") == 0 {
@@ -51,6 +54,7 @@ func (s *story) happen() {
 		s.restart()
 	case what == "fault":
 		status := rapid.SampledFrom([]int{http.StatusBadGateway, http.StatusInternalServerError}).Draw(s.t, "status")
+		s.faults++
 		s.hub.Fault("*", rapid.IntRange(0, 12).Draw(s.t, "after"), githubfake.Fault{})
 		s.hub.Fault("*", 1, githubfake.Fault{Status: status, Carried: rapid.Bool().Draw(s.t, "carried")})
 	}
@@ -64,7 +68,7 @@ func (s *story) mergeable() bool {
 // TestStories: whatever people do and wherever GitHub fails, there is one open pull request at most, no branch is forced, no
 // person's commit leaves a branch that is there, and once nothing fails the standing says what there is.
 func TestStories(t *testing.T) {
-	t.Parallel()
+	few(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		s := &story{bed: newBed(t, nil), t: rt}
 		for range rapid.IntRange(2, 8).Draw(rt, "ticks") {
@@ -78,7 +82,7 @@ func TestStories(t *testing.T) {
 			}
 			s.kept()
 		}
-		for calm := 0; calm < 8; calm++ { // until nothing is left of the faults
+		for calm := 0; s.faults > 0 && calm < 8; calm++ { // until nothing is left of the faults
 			if _, err := s.try(); err != nil {
 				calm = -1
 			}
@@ -89,6 +93,20 @@ func TestStories(t *testing.T) {
 			rt.FailNow()
 		}
 	})
+}
+
+// few lets rapid make 15 stories unless -rapid.checks says otherwise: each runs git some hundred times. The test that calls
+// it is not parallel, because the flag is everybody's.
+func few(t *testing.T) {
+	t.Helper()
+	f := flag.Lookup("rapid.checks")
+	if f.Value.String() != f.DefValue {
+		return
+	}
+	if err := f.Value.Set("15"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 }
 
 // kept expects the commits of people on the branch.

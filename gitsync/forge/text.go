@@ -40,7 +40,8 @@ func (w Wish) stopText(files []string) string {
 // retargetText says that the pull request leads somewhere else.
 func (w Wish) retargetText(base string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nThis pull request now has another base than `%s`. poolwright leaves it alone until it is set back, closed or merged.\n", stopMark, base)
+	fmt.Fprintf(&b, "%s\nThis pull request now has another base than `%s`. "+
+		"poolwright leaves it alone until it is set back, closed or merged.\n", stopMark, base)
 	w.urgency(&b)
 	return b.String()
 }

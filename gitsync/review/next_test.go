@@ -1,92 +1,108 @@
 package review_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/poolwright/poolwright/gitsync/review"
 )
 
-// clean is a branch with one commit of ours that says what is wished.
-var clean = review.Branch{There: true, AsWished: true, Current: true, OnlyOurs: true, OwnHead: true}
+// words are facts: of the wish, of the pull request, of the branch.
+func words() map[string]func(*review.Seen) {
+	type s = *review.Seen
+	return map[string]func(s){
+		"wanted":   func(s s) { s.Wanted = true },
+		"declined": func(s s) { s.Declined = true },
+		"direct":   func(s s) { s.Direct = true },
 
-// proposed is an open pull request with nothing left to do.
-var proposed = review.Pull{Phase: review.OpenPull, Asked: true, Described: true}
+		"bare":        func(s s) { s.Pull = review.Pull{Phase: review.OpenPull} },
+		"proposed":    func(s s) { s.Pull = review.Pull{Phase: review.OpenPull, Asked: true, Described: true} },
+		"closed":      func(s s) { s.Pull = review.Pull{Phase: review.ClosedPull, Asked: true} },
+		"merged":      func(s s) { s.Pull = review.Pull{Phase: review.MergedPull, Asked: true} },
+		"by-us":       func(s s) { s.Pull.ByUs = true },
+		"read":        func(s s) { s.Pull.Read = true },
+		"undescribed": func(s s) { s.Pull.Described = false },
+		"retargeted":  func(s s) { s.Pull.Retargeted = true },
+		"told":        func(s s) { s.Pull.Told = true },
 
-func branch(change func(*review.Branch)) review.Branch {
-	b := clean
-	change(&b)
-	return b
+		"branch": func(s s) {
+			s.Branch = review.Branch{There: true, AsWished: true, Current: true, OnlyOurs: true, OwnHead: true}
+		},
+		"stale":      func(s s) { s.Branch.AsWished = false },
+		"edited":     func(s s) { s.Branch.Edited = true },
+		"behind":     func(s s) { s.Branch.Behind = true },
+		"moved":      func(s s) { s.Branch.Current = false },
+		"shared":     func(s s) { s.Branch.OnlyOurs = false },
+		"their-head": func(s s) { s.Branch.OwnHead = false },
+		"barred":     func(s s) { s.Branch.Barred = true },
+	}
 }
 
-func pull(change func(*review.Pull)) review.Pull {
-	p := proposed
-	change(&p)
-	return p
-}
-
-func closed(byUs bool) review.Pull {
-	return review.Pull{Phase: review.ClosedPull, ByUs: byUs, Asked: true}
-}
-
-func merged(read bool) review.Pull {
-	return review.Pull{Phase: review.MergedPull, Read: read, Asked: true}
+func seen(t *testing.T, facts string) (s review.Seen) {
+	t.Helper()
+	known := words()
+	for word := range strings.FieldsSeq(facts) {
+		if known[word] == nil {
+			t.Fatalf("there is no fact %q", word)
+		}
+		known[word](&s)
+	}
+	return s
 }
 
 func TestNext(t *testing.T) {
 	t.Parallel()
-	stale := branch(func(b *review.Branch) { b.AsWished = false })
-	barred := func(b *review.Branch) { b.Barred = true }
 	for sentence, c := range map[string]struct {
-		seen  review.Seen
+		facts string
 		step  review.Step
 		state review.State
 	}{
-		"nothing wished, nothing there":                    {review.Seen{}, review.Rest, review.None},
-		"C13 nothing wished and one is open: close it":     {review.Seen{Pull: proposed, Branch: clean}, review.CloseEqual, review.Closed},
-		"C13 closed by us: its branch goes":                {review.Seen{Pull: closed(true), Branch: clean}, review.Delete, review.Closed},
-		"C13 it may not be deleted: its content goes":      {review.Seen{Pull: closed(true), Branch: branch(func(b *review.Branch) { b.Barred, b.AsWished = true, false })}, review.Draw, review.Closed},
-		"C13 its content is gone: rest":                    {review.Seen{Pull: closed(true), Branch: branch(func(b *review.Branch) { b.Barred, b.Current = true, false })}, review.Rest, review.Closed},
-		"C14 a person's commit is on it: the branch stays": {review.Seen{Pull: closed(true), Branch: branch(func(b *review.Branch) { b.OnlyOurs, b.AsWished = false, false })}, review.Draw, review.Closed},
-		"C14 a person's edit is on it: nothing is drawn": {review.Seen{Pull: closed(true), Branch: branch(func(b *review.Branch) {
-			b.OnlyOurs, b.AsWished, b.Edited = false, false, true
-		})}, review.Rest, review.Closed},
-		"a branch that a person closed is left alone":                          {review.Seen{Pull: closed(false), Branch: stale}, review.Rest, review.None},
-		"a branch that never had a pull request is left alone":                 {review.Seen{Branch: stale}, review.Rest, review.None},
-		"C22 merged, not read: wait, and tidy up":                              {review.Seen{Wanted: true, Pull: merged(false), Branch: clean}, review.Delete, review.Merged},
-		"C22 merged, not read, branch gone: wait":                              {review.Seen{Wanted: true, Pull: merged(false)}, review.Rest, review.Merged},
-		"C22 merged, not read, and there is more on the branch":                {review.Seen{Wanted: true, Pull: merged(false), Branch: branch(func(b *review.Branch) { b.Current = false })}, review.Rest, review.Merged},
-		"merged and read, branch may not be deleted":                           {review.Seen{Pull: merged(true), Branch: branch(barred)}, review.Rest, review.None},
-		"merged and read, and something else is wished":                        {review.Seen{Wanted: true, Pull: merged(true)}, review.Draw, review.Proposed},
-		"C15 declined: rest":                                                   {review.Seen{Wanted: true, Declined: true, Pull: closed(false), Branch: clean}, review.Rest, review.Declined},
-		"C15 declined, and the open one has other content":                     {review.Seen{Wanted: true, Declined: true, Pull: proposed, Branch: stale}, review.CloseDeclined, review.Declined},
-		"C15 another content than the declined one":                            {review.Seen{Wanted: true, Pull: closed(false), Branch: stale}, review.Draw, review.Proposed},
-		"C01 a branch with other commits and no pull request":                  {review.Seen{Wanted: true, Branch: branch(func(b *review.Branch) { b.AsWished, b.Edited, b.OwnHead = false, true, false })}, review.Draw, review.Proposed},
-		"wished and nothing there":                                             {review.Seen{Wanted: true}, review.Draw, review.Proposed},
-		"C13 pushed, but not opened":                                           {review.Seen{Wanted: true, Branch: clean}, review.Open, review.Proposed},
-		"C12 opened, but labels and text are not there":                        {review.Seen{Wanted: true, Pull: review.Pull{Phase: review.OpenPull}, Branch: clean}, review.Ask, review.Proposed},
-		"C12 the text differs":                                                 {review.Seen{Wanted: true, Pull: pull(func(p *review.Pull) { p.Described = false }), Branch: clean}, review.Describe, review.Proposed},
-		"open and as wished":                                                   {review.Seen{Wanted: true, Pull: proposed, Branch: clean}, review.Rest, review.Proposed},
-		"open, and the base moved elsewhere":                                   {review.Seen{Wanted: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.Behind = true })}, review.Rest, review.Proposed},
-		"direct, and the base moved elsewhere":                                 {review.Seen{Wanted: true, Direct: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.Behind = true })}, review.Draw, review.Proposed},
-		"direct and ready":                                                     {review.Seen{Wanted: true, Direct: true, Pull: proposed, Branch: clean}, review.Merge, review.Proposed},
-		"direct, and a person's commit is the newest":                          {review.Seen{Wanted: true, Direct: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.OwnHead = false })}, review.Rest, review.Proposed},
-		"direct, and the forge does not know our commit yet":                   {review.Seen{Wanted: true, Direct: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.Current = false })}, review.Rest, review.Proposed},
-		"C16 the wish changed: another commit":                                 {review.Seen{Wanted: true, Pull: proposed, Branch: stale}, review.Draw, review.Proposed},
-		"C14 a person's edit stands in the way":                                {review.Seen{Wanted: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.AsWished, b.Edited = false, true })}, review.Tell, review.Stopped},
-		"C14 it was said":                                                      {review.Seen{Wanted: true, Pull: pull(func(p *review.Pull) { p.Told = true }), Branch: branch(func(b *review.Branch) { b.AsWished, b.Edited = false, true })}, review.Rest, review.Stopped},
-		"C14 a person's edit is what is wished":                                {review.Seen{Wanted: true, Pull: proposed, Branch: branch(func(b *review.Branch) { b.Edited = true })}, review.Rest, review.Proposed},
-		"retargeted by a person":                                               {review.Seen{Wanted: true, Pull: pull(func(p *review.Pull) { p.Retargeted = true }), Branch: clean}, review.Tell, review.Stopped},
-		"retargeted by a person, and nothing is wished":                        {review.Seen{Pull: pull(func(p *review.Pull) { p.Retargeted = true }), Branch: clean}, review.Rest, review.Stopped},
-		"retargeted by a person, and this content was declined":                {review.Seen{Wanted: true, Declined: true, Pull: pull(func(p *review.Pull) { p.Retargeted = true }), Branch: clean}, review.Rest, review.Declined},
-		"open without a branch, and nothing is wished: somebody is closing it": {review.Seen{Pull: proposed}, review.Rest, review.Closed},
-		"C11 open without a branch: somebody is closing it":                    {review.Seen{Wanted: true, Pull: proposed}, review.Rest, review.Proposed},
-		"C11 open without a branch and labels: somebody closes":                {review.Seen{Wanted: true, Pull: review.Pull{Phase: review.OpenPull}}, review.Rest, review.Proposed},
-		"a commit after the merge does not go with the branch":                 {review.Seen{Pull: merged(true), Branch: branch(func(b *review.Branch) { b.Current, b.OnlyOurs = false, false })}, review.Rest, review.None},
-		"a commit after the closing does not go with the branch":               {review.Seen{Pull: closed(true), Branch: branch(func(b *review.Branch) { b.Current, b.AsWished = false, false })}, review.Rest, review.Closed},
+		"nothing wished, nothing there":                               {"", review.Rest, review.None},
+		"C13 nothing wished and one is open: close it":                {"proposed branch", review.CloseEqual, review.Closed},
+		"C13 closed by us: its branch goes":                           {"closed by-us branch", review.Delete, review.Closed},
+		"C13 it may not be deleted: its content goes":                 {"closed by-us branch barred stale", review.Draw, review.Closed},
+		"C13 its content is gone: rest":                               {"closed by-us branch barred moved", review.Rest, review.Closed},
+		"C14 a person's commit is on it: the branch stays":            {"closed by-us branch shared stale", review.Draw, review.Closed},
+		"C14 a person's edit is on it: nothing is drawn":              {"closed by-us branch shared stale edited", review.Rest, review.Closed},
+		"a branch that a person closed is left alone":                 {"closed branch stale", review.Rest, review.None},
+		"a branch that never had a pull request is left alone":        {"branch stale", review.Rest, review.None},
+		"C22 merged, not read: wait, and tidy up":                     {"wanted merged branch", review.Delete, review.Merged},
+		"C22 merged, not read, branch gone: wait":                     {"wanted merged", review.Rest, review.Merged},
+		"C22 merged, not read, and there is more on the branch":       {"wanted merged branch moved", review.Rest, review.Merged},
+		"merged and read, branch may not be deleted":                  {"merged read branch barred", review.Rest, review.None},
+		"merged and read, and something else is wished":               {"wanted merged read", review.Draw, review.Proposed},
+		"C15 declined: rest":                                          {"wanted declined closed branch", review.Rest, review.Declined},
+		"C15 declined, and the open one has other content":            {"wanted declined proposed branch stale", review.CloseDeclined, review.Declined},
+		"C15 another content than the declined one":                   {"wanted closed branch stale", review.Draw, review.Proposed},
+		"C01 a branch with other commits and no pull request":         {"wanted branch stale edited their-head", review.Draw, review.Proposed},
+		"wished and nothing there":                                    {"wanted", review.Draw, review.Proposed},
+		"C13 pushed, but not opened":                                  {"wanted branch", review.Open, review.Proposed},
+		"C12 opened, but labels and text are not there":               {"wanted bare branch", review.Ask, review.Proposed},
+		"C12 the text differs":                                        {"wanted proposed undescribed branch", review.Describe, review.Proposed},
+		"open and as wished":                                          {"wanted proposed branch", review.Rest, review.Proposed},
+		"open, and the base moved elsewhere":                          {"wanted proposed branch behind", review.Rest, review.Proposed},
+		"direct, and the base moved elsewhere":                        {"wanted direct proposed branch behind", review.Draw, review.Proposed},
+		"direct, and a person's file stands in the way of the base":   {"wanted direct proposed branch behind edited", review.Tell, review.Stopped},
+		"direct and ready":                                            {"wanted direct proposed branch", review.Merge, review.Proposed},
+		"direct, and a person's commit is the newest":                 {"wanted direct proposed branch their-head", review.Rest, review.Proposed},
+		"direct, and the forge does not know our commit yet":          {"wanted direct proposed branch moved", review.Rest, review.Proposed},
+		"C16 the wish changed: another commit":                        {"wanted proposed branch stale", review.Draw, review.Proposed},
+		"C14 a person's edit stands in the way":                       {"wanted proposed branch stale edited", review.Tell, review.Stopped},
+		"C14 it was said":                                             {"wanted proposed told branch stale edited", review.Rest, review.Stopped},
+		"C14 a person's edit is what is wished":                       {"wanted proposed branch edited", review.Rest, review.Proposed},
+		"retargeted by a person":                                      {"wanted proposed retargeted branch", review.Tell, review.Stopped},
+		"retargeted by a person, and nothing is wished":               {"proposed retargeted branch", review.Rest, review.Stopped},
+		"retargeted by a person, and this content was declined":       {"wanted declined proposed retargeted branch", review.Rest, review.Declined},
+		"C11 open without a branch: somebody is closing it":           {"wanted proposed", review.Rest, review.Proposed},
+		"C11 open without a branch or a text: somebody is closing it": {"wanted bare", review.Rest, review.Proposed},
+		"open without a branch, and nothing is wished":                {"proposed", review.Rest, review.Closed},
+		"a commit after the merge does not go with the branch":        {"merged read branch moved shared", review.Rest, review.None},
+		"a commit after the closing does not go with the branch":      {"closed by-us branch moved stale", review.Rest, review.Closed},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			if step, state := review.Next(c.seen); step != c.step || state != c.state {
+			if step, state := review.Next(seen(t, c.facts)); step != c.step || state != c.state {
 				t.Errorf("%v, %v; want %v, %v", step, state, c.step, c.state)
 			}
 		})
@@ -111,6 +127,15 @@ func every(f func(review.Seen)) {
 	}
 }
 
+// disposable tells whether the pull request shows all of the branch, and nothing on it waits for somebody.
+func disposable(s review.Seen) bool {
+	return s.Branch.Current && (s.Pull.Phase == review.MergedPull || s.Branch.OnlyOurs)
+}
+
+func ready(b review.Branch) bool { return b.AsWished && b.OwnHead && b.Current && !b.Behind }
+
+func writes(step review.Step) bool { return step != review.Rest && step != review.Delete }
+
 // TestLaws: what holds of a step whatever is seen.
 func TestLaws(t *testing.T) {
 	t.Parallel()
@@ -125,13 +150,13 @@ func TestLaws(t *testing.T) {
 			"C15 a no is a no":                              s.Wanted && s.Declined && state != review.Declined && state != review.Merged,
 			"C15 nothing is pushed or opened against a no":  s.Wanted && s.Declined && (step == review.Draw || step == review.Open || step == review.Merge),
 			"the branch of an open pull request stays":      step == review.Delete && (open || s.Pull.Phase == review.NoPull),
-			"C14 no commit is lost with a branch":           step == review.Delete && (!s.Branch.Current || s.Pull.Phase == review.ClosedPull && !s.Branch.OnlyOurs),
+			"C14 no commit is lost with a branch":           step == review.Delete && !disposable(s),
 			"what is barred is not tried again":             step == review.Delete && s.Branch.Barred,
 			"C14 a person's edit in review is not drawn on": step == review.Draw && open && s.Branch.There && s.Branch.Edited,
-			"merging is for who said so":                    step == review.Merge && !(s.Direct && open && s.Branch.AsWished && s.Branch.OwnHead && s.Branch.Current && !s.Branch.Behind),
+			"merging is for who said so":                    step == review.Merge && !(s.Direct && open && ready(s.Branch)),
 			"a retargeted pull request is not written to":   open && s.Pull.Retargeted && step != review.Rest && step != review.Tell,
 			"it is said once":                               step == review.Tell && s.Pull.Told,
-			"C22 what was not read is not built on":         s.Pull.Phase == review.MergedPull && !s.Pull.Read && (step != review.Rest && step != review.Delete || state != review.Merged),
+			"C22 what was not read is not built on":         s.Pull.Phase == review.MergedPull && !s.Pull.Read && (writes(step) || state != review.Merged),
 		} {
 			if broken {
 				t.Fatalf("%s: %v, %v for %+v", law, step, state, s)
@@ -147,7 +172,7 @@ func TestLaws(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	if got := review.Merge.String() + " " + review.Closed.String() + " " + review.MergedPull.String() + " " + review.State(9).String(); got != "merge closed merged (9)" {
+	if got := fmt.Sprint(review.Merge, review.Closed, review.MergedPull, review.State(9)); got != "merge closed merged (9)" {
 		t.Error(got)
 	}
 }

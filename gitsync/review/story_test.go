@@ -191,7 +191,8 @@ func (w *world) check(before snapshot, step review.Step) {
 		}
 		return
 	}
-	if step != review.Merge && (w.branch == nil && len(before.commits) > 0 || w.branch != nil && !slices.Equal(w.branch.commits[:len(before.commits)], before.commits)) {
+	gone := w.branch == nil && len(before.commits) > 0
+	if step != review.Merge && (gone || w.branch != nil && !slices.Equal(w.branch.commits[:len(before.commits)], before.commits)) {
 		w.t.Fatalf("%v rewrote the branch", step)
 	}
 	for _, p := range w.pulls {
@@ -204,7 +205,8 @@ func (w *world) check(before snapshot, step review.Step) {
 // happen is what people and databases do between two ticks.
 func (w *world) happen() {
 	p := w.newest()
-	switch what := rapid.SampledFrom([]string{"wish", "wish", "base", "direct commit", "merge", "close", "reopen", "commit", "edit", "mend", "gone", "retarget"}).Draw(w.t, "what"); {
+	events := []string{"wish", "wish", "base", "direct commit", "merge", "close", "reopen", "commit", "edit", "mend", "gone", "retarget"}
+	switch what := rapid.SampledFrom(events).Draw(w.t, "what"); {
 	case what == "wish":
 		w.wish = rapid.IntRange(0, 3).Draw(w.t, "wish")
 	case what == "base":
