@@ -256,7 +256,8 @@ func (p *paper) unknowns() markdown {
 	text += "A pool belongs to one user of one database of one pod."
 	if len(p.rolled()) > 0 {
 		drain := p.Cluster.Spec.PgBouncer.GracePeriod().Round(time.Second)
-		text += say(" Pods that are replaced keep their connections while they drain, up to %s: for that long it can be up to twice as many.", duration(drain))
+		text += say(" Pods that are replaced keep their connections while they drain, up to %s: for that long it can be up to twice as many.",
+			duration(drain))
 	}
 	return text
 }

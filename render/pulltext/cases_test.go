@@ -100,7 +100,8 @@ func differing(t *testing.T, before, after []byte) (counts [3]int, names []strin
 func TestE01TheTableOfObjectsCountsWhatReallyDiffers(t *testing.T) {
 	for name, want := range map[string]string{
 		"failover": "3 objects change", "membership": "3 objects change", "scale": "4 objects are added, 3 change, 4 are removed",
-		"config": "6 objects change", "first-tree": "15 objects are added", "several": "9 objects change, 4 are removed", "too-long": "83 objects are added",
+		"config": "6 objects change", "first-tree": "15 objects are added", "several": "9 objects change, 4 are removed",
+		"too-long": "83 objects are added",
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := cases()[name](t)
@@ -150,7 +151,8 @@ func TestE02OneSettingIsOneLine(t *testing.T) {
 		Cluster: waits(600), Declared: three(7), Steps: []plan.Plan{step(plan.Publish, plan.ConfigChange, three(7))},
 	})
 	body := write(t, d).Body
-	wantAll(t, body, "[pgbouncer] query_wait_timeout: \"0\" → \"600\" (example-pg-1, example-pg-2, example-pg-3)\n", "3 files, +3 −3 lines", "**The pods of all 3 instances are replaced**")
+	wantAll(t, body, "[pgbouncer] query_wait_timeout: \"0\" → \"600\" (example-pg-1, example-pg-2, example-pg-3)\n", "3 files, +3 −3 lines",
+		"**The pods of all 3 instances are replaced**")
 	for _, instance := range []string{"example-pg-1", "example-pg-2", "example-pg-3"} {
 		wantAll(t, body, "| `"+instance+"` | – | ConfigMap, Deployment (pods replaced) | – |")
 	}
@@ -159,20 +161,25 @@ func TestE02OneSettingIsOneLine(t *testing.T) {
 // TestE03WhatCannotBeSeenIsShown: a carriage return and a blank at the end of a line, in a file that a person edited.
 func TestE03WhatCannotBeSeenIsShown(t *testing.T) {
 	c := load(t, usual)
-	d := drawn(t, c, pulltext.Draft{Cluster: c, Declared: three(7), LastFacts: three(7).Facts("spec-1"), Steps: []plan.Plan{step(plan.Publish, plan.ConfigChange, three(7))}})
+	d := drawn(t, c, pulltext.Draft{
+		Cluster: c, Declared: three(7), LastFacts: three(7).Facts("spec-1"),
+		Steps: []plan.Plan{step(plan.Publish, plan.ConfigChange, three(7))},
+	})
 	ini := "instances/example-pg-2/pgbouncer.ini"
 	edited := strings.Replace(string(d.Before[ini]), "tcp_keepidle = 10\n", "tcp_keepidle = 10  \n", 1)
 	d.Before[ini] = []byte(strings.Replace(edited, "tcp_keepcnt = 3\n", "tcp_keepcnt = 3\r\n", 1))
 	d.BuiltBefore = built(t, d.Before)
 	body := write(t, d).Body
-	wantAll(t, body, "\n-tcp_keepidle = 10␠␠\n", "\n-tcp_keepcnt = 3\\r\n", "No key: comments, or the layout of a file.", "they were edited by hand", "**The pods of `example-pg-2` are replaced**")
+	wantAll(t, body, "\n-tcp_keepidle = 10␠␠\n", "\n-tcp_keepcnt = 3\\r\n", "No key: comments, or the layout of a file.",
+		"they were edited by hand", "**The pods of `example-pg-2` are replaced**")
 }
 
 // TestE04TheDescriptionSaysHowToDrawItAgain: version, format, digest of the facts and commands; and the same facts are the same bytes.
 func TestE04TheDescriptionSaysHowToDrawItAgain(t *testing.T) {
 	d := live(t)
 	first := write(t, d)
-	wantAll(t, first.Body, "poolwright 0.4.0", clusters.APIVersion, render.TrailerFacts+": "+d.Steps[0].Want.Facts(d.Spec), d.Commands[0], d.Commands[1], "2026-03-01 12:00:00 UTC")
+	wantAll(t, first.Body, "poolwright 0.4.0", clusters.APIVersion, render.TrailerFacts+": "+d.Steps[0].Want.Facts(d.Spec),
+		d.Commands[0], d.Commands[1], "2026-03-01 12:00:00 UTC")
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // an order, not a secret
 		d.Seen.Answers, d.Seen.Metadata.Instances = shuffled(r, d.Seen.Answers), shuffled(r, d.Seen.Metadata.Instances)
@@ -207,7 +214,8 @@ func TestE06TheRiskyLineComesFirst(t *testing.T) {
 	text := write(t, d)
 	last := -1
 	for _, s := range []string{
-		"**The writer of `example-pg` moves from `example-pg-1` to `example-pg-2`", "**1. Failover** (a commit of its own, epoch 8)", "**2. Scale** ", "**3. Config** ",
+		"**The writer of `example-pg` moves from `example-pg-1` to `example-pg-2`",
+		"**1. Failover** (a commit of its own, epoch 8)", "**2. Scale** ", "**3. Config** ",
 		"Service example-pg-writer selector poolwright.dev/instance: example-pg-1 → example-pg-2", "[pgbouncer] server_idle_timeout: added",
 		"overlay example-pg-3: removed", "annotations poolwright.dev/epoch: 7 → 9", "diff a/services.yaml", "diff a/instances/", "diff a/topology.yaml",
 	} {
@@ -249,7 +257,9 @@ func TestA19TheArithmeticOfConnectionsIsShown(t *testing.T) {
 		},
 		"what is known is too much already, whatever comes on top": {
 			pgbouncer: "default_pool_size: 40", databases: "{app: {}}", limits: limits(3, 0, 200),
-			want: "| 2 | `*`: 40 × 3 users a database; `app`: 40 × 3 users = 120 | 2 × 120 = 240, plus 2 × 120 = 240 a database | 200: **40 too few (240 > 200)** |", warns: true,
+			want: "| 2 | `*`: 40 × 3 users a database; `app`: 40 × 3 users = 120 | 2 × 120 = 240, plus 2 × 120 = 240 a database | " +
+				"200: **40 too few (240 > 200)** |",
+			warns: true,
 		},
 		"any database of which there are four": {
 			pgbouncer: "default_pool_size: 5", databases: `{"*": {}}`, limits: limits(3, 4, 200),
@@ -298,7 +308,8 @@ func TestC15ADeclinedProposalIsNamed(t *testing.T) {
 func TestC22LiveAheadOfGitIsSaid(t *testing.T) {
 	ahead, behind := write(t, live(t)).Body, write(t, failover(t)).Body
 	for _, s := range []string{
-		"**Already serving.**", "This pull request makes Git match. If it is closed,", "poolwright hands the Services back", "the Services stay with `example-pg-2`, ahead of Git", "no longer defended",
+		"**Already serving.**", "This pull request makes Git match. If it is closed,", "poolwright hands the Services back",
+		"the Services stay with `example-pg-2`, ahead of Git", "no longer defended",
 	} {
 		wantAll(t, ahead, s)
 		if strings.Contains(behind, s) {
@@ -309,7 +320,8 @@ func TestC22LiveAheadOfGitIsSaid(t *testing.T) {
 
 func TestC08TheWayBackSaysHowLongItHolds(t *testing.T) {
 	d := failover(t)
-	wantAll(t, write(t, d).Body, "does not make this change again, for as long as the facts stay as they are.", "`example-pg-1` refuses every write", "`spec.paused: true`")
+	wantAll(t, write(t, d).Body, "does not make this change again, for as long as the facts stay as they are.",
+		"`example-pg-1` refuses every write", "`spec.paused: true`")
 	d.RevertHold = 90 * 60e9
 	wantAll(t, write(t, d).Body, "does not make this change again, for 1h30m.")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -214,12 +215,15 @@ func plain(s string) string {
 // trailers say to poolwright what a squashed commit is.
 func (p *paper) trailers() []string {
 	return []string{
-		render.TrailerCluster + ": " + plain(oneLine(p.Cluster.Metadata.Name)),
+		render.TrailerCluster + ": " + inert(notInName.ReplaceAllString(p.Cluster.Metadata.Name, "?")),
 		fmt.Sprintf("%s: %d", render.TrailerEpoch, p.want.Epoch),
 		render.TrailerChange + ": " + p.class().String(),
 		render.TrailerFacts + ": " + p.want.Facts(p.Spec),
 	}
 }
+
+// notInName is what no cluster's name has.
+var notInName = regexp.MustCompile(`[^0-9A-Za-z-]`)
 
 // body joins the parts. The diff has the room that the others leave.
 func (p *paper) body(trailers []string) string {

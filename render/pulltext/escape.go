@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// markdown is text that may stand in a body. Foreign text becomes markdown by prose, span and fenced alone.
+// markdown is text that may stand in a body. Foreign text becomes markdown by prose, opening, span and fenced alone.
 type markdown string
 
 // say fills a sentence. Strings among args are foreign.

@@ -25,7 +25,8 @@ func (p *paper) checks() []block {
 func (p *paper) outcomes() []block {
 	return []block{heading("Merge it, leave it, or close it"), list(3_000, "%d more", []markdown{
 		"**Merged**: " + p.merged(),
-		"**Left open**: " + p.meanwhile() + "poolwright updates it in place as the facts change, never by force, and closes it with a reason when Git needs it no more. " +
+		"**Left open**: " + p.meanwhile() + "poolwright updates it in place as the facts change, never by force, " +
+			"and closes it with a reason when Git needs it no more. " +
 			"Commits of yours on its branch stay; if you edit a generated file there, poolwright stops and says so. Yours are the Cluster file and `custom/`.",
 		"**Closed without a merge**: " + p.closed(),
 	})}
@@ -55,11 +56,13 @@ func (p *paper) merged() markdown {
 }
 
 func (p *paper) closed() markdown {
-	no := markdown("that is a no to exactly this change, and it is not proposed again. When the facts or the Cluster file differ, another pull request names this one.")
+	no := markdown("that is a no to exactly this change, and it is not proposed again. " +
+		"When the facts or the Cluster file differ, another pull request names this one.")
 	if p.Ahead == nil {
 		return no
 	}
-	return say("the Services stay with %s, ahead of Git: poolwright takes nothing back that serves, defends it against the GitOps tool, and reports the age of the debt. As for Git, ",
+	return say("the Services stay with %s, ahead of Git: poolwright takes nothing back that serves, defends it against the GitOps tool, "+
+		"and reports the age of the debt. As for Git, ",
 		span(p.Ahead.Writer)) + no
 }
 
@@ -68,7 +71,8 @@ func (p *paper) rollback() []block {
 	items := append(p.caution(),
 		say("After the merge: revert it (`git revert`, or the button *Revert*). poolwright then holds %s and does not make this change again%s. "+
 			"`poolwright resume`, another fact from the databases or an edited Cluster file ends the hold.", span(p.Cluster.Metadata.Name), p.holdTime()),
-		"To stop everything: `spec.paused: true` in the Cluster file. From the next look on there is no commit and no live change for this cluster; alerts go on."+p.unprotected(),
+		"To stop everything: `spec.paused: true` in the Cluster file. From the next look on there is no commit "+
+			"and no live change for this cluster; alerts go on."+p.unprotected(),
 	)
 	return []block{heading("Roll back"), list(3_000, "%d more ways", items)}
 }
@@ -96,11 +100,14 @@ func (p *paper) caution() []markdown {
 	case p.class() == plan.ConfigChange && p.LastFacts == p.want.Facts(p.Spec):
 		return []markdown{"If the edit by hand was meant: generated files do not keep it. The Cluster file and `custom/` do."}
 	case p.class() == plan.ConfigChange:
-		return []markdown{"If a setting is wrong, change it in the Cluster file: the generated files follow. A revert of these files alone leaves the Cluster file ahead of them."}
+		return []markdown{"If a setting is wrong, change it in the Cluster file: the generated files follow. " +
+			"A revert of these files alone leaves the Cluster file ahead of them."}
 	case p.first():
-		return []markdown{"A revert takes the poolers away, and with them whoever is connected by then. The role Services are marked so that neither tool prunes them."}
+		return []markdown{"A revert takes the poolers away, and with them whoever is connected by then. " +
+			"The role Services are marked so that neither tool prunes them."}
 	case len(without(names(p.Declared), names(p.want))) > 0:
-		return []markdown{"A revert draws the removed overlays again. Their poolers have something to connect to only if the instances still exist."}
+		return []markdown{"A revert draws the removed overlays again. " +
+			"Their poolers have something to connect to only if the instances still exist."}
 	}
 	return nil
 }

@@ -15,12 +15,14 @@ func (p *paper) verdict() []block {
 		blocks = append(blocks, paragraph(p.declined()))
 	}
 	if p.Ahead != nil {
-		blocks = append(blocks, paragraph(say("> [!IMPORTANT]\n> **Already serving.** The live Services have %s as the writer (epoch %d) since %s, ahead of Git. "+
+		blocks = append(blocks, paragraph(say("> [!IMPORTANT]\n"+
+			"> **Already serving.** The live Services have %s as the writer (epoch %d) since %s, ahead of Git. "+
 			"This pull request makes Git match. If it is closed, the Services stay as they are, and Git stays behind.",
 			span(p.Ahead.Writer), p.Ahead.Epoch, stamp(p.Ahead.Since))))
 	}
 	if over := p.overbooked(); len(over) > 0 {
-		blocks = append(blocks, paragraph(say("> [!WARNING]\n> %s can now get more connections than `max_connections` allows: see *Server connections*.", spans(4, over))))
+		blocks = append(blocks, paragraph(say("> [!WARNING]\n"+
+			"> %s can now get more connections than `max_connections` allows: see *Server connections*.", spans(4, over))))
 	}
 	return blocks
 }

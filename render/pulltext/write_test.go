@@ -110,7 +110,8 @@ func drawn(t testing.TB, old clusters.Cluster, d pulltext.Draft) pulltext.Draft 
 		"Each pgbouncer.ini names the endpoint of its own instance.",
 		"No name of an object is claimed twice.",
 	}
-	d.Commands = []string{"poolwright check clusters/example-pg", "poolwright render -f clusters/example-pg/cluster.yaml --declared --out clusters/example-pg && git diff --exit-code"}
+	d.Commands = []string{"poolwright check clusters/example-pg",
+		"poolwright render -f clusters/example-pg/cluster.yaml --declared --out clusters/example-pg && git diff --exit-code"}
 	return d
 }
 
@@ -129,10 +130,11 @@ func step(a plan.Action, c plan.Class, want plan.State, reasons ...plan.Reason) 
 // seen is evidence in which writer says that it is, and everybody up to n agrees.
 func seen(writer, n int, faults map[int]discovery.Fault) discovery.Observation {
 	o := discovery.Observation{Cluster: "example-pg", Provider: discovery.Aurora, Domain: domain, Port: 5432, At: noon}
+	zone := func(i int) string { return "eu-central-1" + string(rune('a'+(i-1)%3)) }
 	o.Metadata = &discovery.Metadata{State: discovery.MetadataFresh, At: noon.Add(-20 * time.Second)}
 	for i := 1; i <= n; i++ {
 		name := fmt.Sprintf("example-pg-%d", i)
-		o.Metadata.Instances = append(o.Metadata.Instances, discovery.MetaInstance{Name: name, Zone: "eu-central-1" + string(rune('a'+(i-1)%3)), Status: "available"})
+		o.Metadata.Instances = append(o.Metadata.Instances, discovery.MetaInstance{Name: name, Zone: zone(i), Status: "available"})
 		a := discovery.Answer{Endpoint: name + "." + domain + ":5432", Asked: name, Name: name, InRecovery: i != writer, ReadOnly: i != writer, Fault: faults[i]}
 		if a.Fault != discovery.None {
 			a.Detail = "connect: connection refused"
@@ -169,7 +171,8 @@ func failover(t testing.TB) pulltext.Draft {
 	switched := state(8, 2, member(1, plan.Unproven), member(2, plan.In), member(3, plan.In))
 	return drawn(t, c, pulltext.Draft{
 		Cluster: c, Declared: three(7), Seen: seen(2, 3, map[int]discovery.Fault{1: discovery.Unreachable}),
-		Steps: []plan.Plan{step(plan.Failover, plan.FailoverChange, switched, reason(plan.WriterMoved, 2, "was example-pg-1"), reason(plan.WriterDemoted, 1, ""))},
+		Steps: []plan.Plan{step(plan.Failover, plan.FailoverChange, switched, reason(plan.WriterMoved, 2,
+			"was example-pg-1"), reason(plan.WriterDemoted, 1, ""))},
 	})
 }
 
