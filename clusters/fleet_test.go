@@ -98,19 +98,19 @@ func TestAClusterSaysTheRestItself(t *testing.T) {
 }
 
 func TestAClusterOfAFleetChoosesNeitherPlaceNorCredentials(t *testing.T) {
-	for path, keys := range map[string]string{
-		"repository": "repository: 'https://github.com/platform/other.git'",
-		"branch":     "branch: main",
-		"via":        "via: github",
-		"auth":       "auth: {tokenEnv: TOKEN}",
-		"auth ":      "auth: {caFile: /ca}",
-		"forge":      "forge: {type: github, api: 'https://git.example.com/api/v3/', repository: a/b}",
-		"signing":    "signing: {format: ssh, keyFile: /other}",
-		"policy.all": "policy: {all: commit}",
+	for keys, path := range map[string]string{
+		"repository: 'https://github.com/platform/other.git'": "repository",
+		"branch: main":            "branch",
+		"via: github":             "via",
+		"auth: {tokenEnv: TOKEN}": "auth",
+		"forge: {type: github, api: 'https://git.example.com/api/v3/', repository: a/b}": "forge",
+		"signing: {format: ssh, keyFile: /other}":                                        "signing",
+		"policy: {all: commit}":                                                          "policy.all",
+		"auth: {caFile: /ca}":                                                            "auth",
 	} {
 		_, err := aFleet(t).Load("clusters/a/cluster.yaml", []byte(publishWith(keys)))
 		problems, _ := err.(Errors)
-		if len(problems) != 1 || problems[0].Path != "spec.publish."+strings.TrimSpace(path) || problems[0].Line != 10 || problems[0].File != "clusters/a/cluster.yaml" {
+		if len(problems) != 1 || problems[0].Path != "spec.publish."+path || problems[0].Line != 10 || problems[0].File != "clusters/a/cluster.yaml" {
 			t.Errorf("%s: %v", keys, err)
 		}
 	}

@@ -90,8 +90,11 @@ func (r *report) gitAuth(at string, a GitAuth) {
 	r.variable(at+".tokenEnv", a.TokenEnv)
 	r.variable(at+".passwordEnv", a.PasswordEnv)
 	r.oneSource(at, []source{
-		{"tokenEnv", a.TokenEnv != ""}, {"tokenFile", a.TokenFile != ""}, {"app", a.App != nil},
-		{"passwordEnv", a.PasswordEnv != ""}, {"passwordFile", a.PasswordFile != ""},
+		{"tokenEnv", a.TokenEnv != ""},
+		{"tokenFile", a.TokenFile != ""},
+		{"app", a.App != nil},
+		{"passwordEnv", a.PasswordEnv != ""},
+		{"passwordFile", a.PasswordFile != ""},
 	})
 	if a.App != nil && a.Username != "" {
 		r.wrong(at+".username", "does not go with an App", "take it out")

@@ -113,7 +113,7 @@ func openHub(f clusters.Forge, as apps, now func() time.Time) (*hub.Client, erro
 	if err != nil {
 		return nil, err
 	}
-	var auth hub.Auth = hub.Fixed(func(context.Context) (string, error) {
+	auth := hub.Fixed(func(context.Context) (string, error) {
 		return secretText("the forge's token", f.Auth.TokenEnv, f.Auth.TokenFile)
 	})
 	if as.forge != nil {

@@ -41,8 +41,8 @@ func (c RunCmd) Run(ctx context.Context, std *Stdio) error {
 		return err
 	}
 	world.Kube = point
-	f, close := newFleet(ctx, world, logEvents(log))
-	defer close()
+	f, endLanes := newFleet(ctx, world, logEvents(log))
+	defer endLanes()
 	if err := c.keep(ctx, f, hooks, log); err != nil {
 		return err
 	}

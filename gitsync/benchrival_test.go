@@ -138,7 +138,6 @@ func sshRivals(b *testing.B, s *gitserver.SSH, known string) map[string][]string
 	writeFile(b, key, string(s.ClientKey))
 	plain := "ssh -F /dev/null -i " + key + " -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=" + known
 	b.Cleanup(func() {
-		//nolint:errcheck // there may be none
 		_ = exec.Command("ssh", "-F", "/dev/null", "-S", socket, "-O", "exit", "git@127.0.0.1").Run()
 	})
 	return map[string][]string{

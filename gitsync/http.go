@@ -141,7 +141,7 @@ func (s *httpSession) do(method, path string, body []byte) (*http.Response, erro
 	res, password, err := s.once(method, path, body)
 	if m, ok := s.carrier.auth.(Minted); ok && err == nil && res.StatusCode == http.StatusUnauthorized {
 		m.Drop(password)
-		res, _, err = s.once(method, path, body) //nolint:bodyclose // s.close does
+		res, _, err = s.once(method, path, body)
 	}
 	if err != nil {
 		return nil, err

@@ -64,6 +64,7 @@ const (
 	readRef  = "GET git/ref/{ref}"
 	putTree  = "POST git/trees"
 	readTree = "GET git/trees/{sha}"
+	readBlob = "GET git/blobs/{sha}"
 )
 
 func TestContractHub(t *testing.T) {
@@ -95,7 +96,9 @@ func pauseBriefly(ctx context.Context, d time.Duration) error {
 func TestHubCalls(t *testing.T) {
 	t.Parallel()
 	b := newHubBed(t, githubfake.Options{}, gitsync.Options{})
-	foreign(t, b.Repo(), map[string]*gitserver.File{"clusters/a/x": gitserver.Text("0\n"), "clusters/a/deep/y": gitserver.Text("y\n"), "other/z": gitserver.Text("z\n")})
+	foreign(t, b.Repo(), map[string]*gitserver.File{
+		"clusters/a/x": gitserver.Text("0\n"), "clusters/a/deep/y": gitserver.Text("y\n"), "other/z": gitserver.Text("z\n"),
+	})
 	calls := func() []string {
 		var out []string
 		for _, r := range b.Log() {
@@ -110,7 +113,9 @@ func TestHubCalls(t *testing.T) {
 		prepare func()
 		want    []string
 	}{
-		{"cold: the log, the trees on the way, the directory in one call, its two files", func() {}, append([]string{readRef, "GET commits", readTree, readTree, readTree, "GET git/blobs/{sha}", "GET git/blobs/{sha}"}, push...)},
+		{"cold: the log, the trees on the way, the directory in one call, its two files", func() {}, append([]string{
+			readRef, "GET commits", readTree, readTree, readTree, readBlob, readBlob,
+		}, push...)},
 		{"warm", func() {}, append([]string{readRef}, push...)},
 		{"somebody changed another directory", func() {
 			foreign(t, b.Repo(), map[string]*gitserver.File{"other/z": gitserver.Text("z2\n")})
@@ -362,8 +367,8 @@ func TestHubFleet(t *testing.T) {
 		if err != nil || len(got) != 20 {
 			t.Errorf("%d files, %v", len(got), err)
 		}
-		if b.Count(readTree) != trees || b.Count("GET git/blobs/{sha}") != blobs {
-			t.Errorf("%d trees and %d blobs, want %d and %d", b.Count(readTree), b.Count("GET git/blobs/{sha}"), trees, blobs)
+		if b.Count(readTree) != trees || b.Count(readBlob) != blobs {
+			t.Errorf("%d trees and %d blobs, want %d and %d", b.Count(readTree), b.Count(readBlob), trees, blobs)
 		}
 	}
 	find(3, 20) // the root, clusters, all below it

@@ -84,8 +84,7 @@ func (c *certificates) complete(ctx context.Context, of chain, host string, now 
 	last := of.leaf
 	for range issuersMost {
 		err := c.trusted(of, host, now)
-		var unknown x509.UnknownAuthorityError
-		if !errors.As(err, &unknown) {
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); !ok {
 			return err
 		}
 		issuer, next := c.issuer(ctx, last)

@@ -153,7 +153,7 @@ func (b *bed) show(commit, path string) string {
 func (b *bed) paths(commit string) (out []string) {
 	b.t.Helper()
 	list := b.once(commit, func() string { return b.git("ls-tree", "-r", "--name-only", commit, "--", dir) })
-	for _, path := range strings.Fields(list) {
+	for path := range strings.FieldsSeq(list) {
 		out = append(out, strings.TrimPrefix(path, dir+"/"))
 	}
 	return out

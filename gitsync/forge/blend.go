@@ -128,7 +128,7 @@ func (s *survey) edits(ctx context.Context) (out []string, err error) {
 // on the way, and how the directory looks in ours.
 func (s *survey) walk(ctx context.Context) (touched map[string]bool, ours []listing, err error) {
 	touched = map[string]bool{}
-	for todo, seen := []string{s.run.head}, map[string]bool{}; len(todo) > 0; {
+	for todo, seen := []string{s.head}, map[string]bool{}; len(todo) > 0; {
 		c, ok := s.ahead[todo[0]]
 		todo = todo[1:]
 		if !ok || seen[c.SHA] {

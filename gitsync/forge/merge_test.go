@@ -53,8 +53,8 @@ func TestTheTree(t *testing.T) {
 			b.files = grown(3, "c")
 			b.ticks(2, forge.Proposed)
 			b.holds(true)
-			got := strings.Fields(b.git("diff", "--name-only", merged, branch))
-			for _, path := range got {
+			got := strings.FieldsSeq(b.git("diff", "--name-only", merged, branch))
+			for path := range got {
 				if _, ok := b.files[strings.TrimPrefix(path, dir+"/")]; !ok {
 					t.Errorf("%s is not as git merges it", path)
 				}

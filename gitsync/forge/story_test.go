@@ -127,7 +127,7 @@ func (s *story) kept() {
 
 func (s *story) settled(got forge.Standing) {
 	open := s.open()
-	ok := true
+	var ok bool
 	switch got.State {
 	case forge.Proposed:
 		ok = len(open) == 1 && open[0].Title == s.wish().Title

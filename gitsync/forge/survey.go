@@ -144,7 +144,7 @@ var errMany = errors.New("the branch has more commits than GitHub lists")
 
 // compare looks at a branch that exists.
 func (s *survey) compare(ctx context.Context, l *lines) error {
-	c, err := s.Keeper.hub.Compare(ctx, s.Head, s.run.head)
+	c, err := s.Keeper.hub.Compare(ctx, s.Head, s.head)
 	if err != nil {
 		return fmt.Errorf("comparing %s with %s: %w", s.Branch, s.base, err)
 	}
@@ -159,7 +159,7 @@ func (s *survey) compare(ctx context.Context, l *lines) error {
 	}
 	l.branch = review.Branch{There: true, AsWished: len(s.unfit) == 0 && c.Ahead > 0, Behind: c.Behind > 0, OnlyOurs: true}
 	s.whose(l, c.Commits)
-	if l.branch.AsWished && !(s.direct() && l.branch.Behind) {
+	if l.branch.AsWished && (!s.direct() || !l.branch.Behind) {
 		return nil
 	}
 	return s.plan(ctx, l, c)
@@ -174,7 +174,7 @@ func (s *survey) readBranch(ctx context.Context, c hub.Comparison) (err error) {
 	if s.phase() == review.MergedPull {
 		fork = s.pull.Head
 	}
-	if s.roots.head, err = s.root(ctx, s.run.head); err != nil {
+	if s.roots.head, err = s.root(ctx, s.head); err != nil {
 		return err
 	}
 	if s.roots.fork, err = s.root(ctx, fork); err != nil {
@@ -193,7 +193,7 @@ func (s *survey) whose(l *lines, commits []hub.Commit) {
 	for _, c := range commits {
 		at := readStamp(c.Message)
 		l.branch.OnlyOurs = l.branch.OnlyOurs && at != stamp{}
-		if c.SHA == s.run.head {
+		if c.SHA == s.head {
 			l.branch.OwnHead = at.tree == s.dirs.head.digest()
 		}
 		if (at != stamp{}) && !c.Committer.At.Before(newest) {
@@ -210,13 +210,13 @@ func (s *survey) plan(ctx context.Context, l *lines, c hub.Comparison) error {
 			return err
 		}
 	}
-	l.draw.entries, l.draw.digest = append(m.takes, s.entriesOf()...), s.want.digest()
+	l.draw.entries, l.draw.digest = slices.Concat(m.takes, s.entriesOf()), s.want.digest()
 	switch {
 	case c.Ahead == 0:
 	case c.Behind == 0:
-		l.draw.parents = []string{s.run.head}
+		l.draw.parents = []string{s.head}
 	default:
-		l.draw.parents = []string{s.run.head, s.Head}
+		l.draw.parents = []string{s.head, s.Head}
 	}
 	if !l.key.review {
 		return nil

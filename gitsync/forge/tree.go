@@ -2,7 +2,7 @@ package forge
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // Git's own names of objects
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -36,7 +36,7 @@ func (l listing) digest() string {
 
 // blobSHA is the name that Git gives to content.
 func blobSHA(data []byte) string {
-	h := sha1.New() //nolint:gosec // Git's own names of objects
+	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", len(data))
 	h.Write(data)
 	return hex.EncodeToString(h.Sum(nil))

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -106,9 +107,7 @@ func (s *Server) send(w http.ResponseWriter, c *call, a answer, f Fault) {
 // write puts an answer on the wire.
 func write(w http.ResponseWriter, header http.Header, a answer) {
 	data := encode(a)
-	for name, values := range header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), header)
 	if header.Get("Content-Type") == "" && len(data) > 0 {
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	}

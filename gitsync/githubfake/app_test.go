@@ -3,6 +3,7 @@ package githubfake_test
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -129,9 +130,7 @@ func TestC09WhoseCommitsAreVerified(t *testing.T) {
 				c.do(b)
 			}
 			body, auth := m{"message": "x", "tree": b.git("rev-parse", "main^{tree}")}, "Bearer "+b.Token()
-			for k, v := range c.more {
-				body[k] = v
-			}
+			maps.Copy(body, c.more)
 			if c.app {
 				auth = b.mint(nil)
 			}

@@ -31,28 +31,28 @@ func TestACommitThroughTheAPIIsOneForGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, _, err := gh.CreateBlob(ctx, "acme", "platform", &github.Blob{Content: github.String("AAEC/w=="), Encoding: github.String("base64")})
+	blob, _, err := gh.CreateBlob(ctx, "acme", "platform", &github.Blob{Content: new("AAEC/w=="), Encoding: new("base64")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree, _, err := gh.CreateTree(ctx, "acme", "platform", old.GetTree().GetSHA(), []*github.TreeEntry{
-		{Path: github.String("deep/er/file"), Mode: github.String("100644"), Type: github.String("blob")}, // goes, and its directory with it
-		{Path: github.String("deep/new/bin"), Mode: github.String("100644"), Type: github.String("blob"), SHA: blob.SHA},
-		{Path: github.String("top"), Mode: github.String("100755"), Content: github.String("text\n")},
+		{Path: new("deep/er/file"), Mode: new("100644"), Type: new("blob")}, // goes, and its directory with it
+		{Path: new("deep/new/bin"), Mode: new("100644"), Type: new("blob"), SHA: blob.SHA},
+		{Path: new("top"), Mode: new("100755"), Content: new("text\n")},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
 	commit, _, err := gh.CreateCommit(ctx, "acme", "platform", &github.Commit{
-		Message: github.String("by hand\n\nTrailer: yes"), Tree: tree, Parents: []*github.Commit{{SHA: &head}},
-		Author: &github.CommitAuthor{Name: github.String("A"), Email: github.String("a@example.com"), Date: &github.Timestamp{Time: at}},
+		Message: new("by hand\n\nTrailer: yes"), Tree: tree, Parents: []*github.Commit{{SHA: &head}},
+		Author: &github.CommitAuthor{Name: new("A"), Email: new("a@example.com"), Date: &github.Timestamp{Time: at}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := gh.UpdateRef(ctx, "acme", "platform", &github.Reference{
-		Ref: github.String("refs/heads/main"), Object: &github.GitObject{SHA: commit.SHA},
+		Ref: new("refs/heads/main"), Object: &github.GitObject{SHA: commit.SHA},
 	}, false); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,8 @@ func TestACommitThroughTheAPIIsOneForGit(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	b := start(t, githubfake.Options{
 		Users: []githubfake.User{
-			{Login: "robot", Token: "tok"}, {Login: "reader", Token: "reads", Access: githubfake.Read},
+			{Login: "robot", Token: "tok"},
+			{Login: "reader", Token: "reads", Access: githubfake.Read},
 			{Login: "stranger", Token: "strange", Access: githubfake.Hidden},
 		},
 	})

@@ -19,7 +19,7 @@ func TestAPullRequestsLife(t *testing.T) {
 	head := b.branch("bot/pg", "a", "1\n")
 	ctx, gh := context.Background(), b.client()
 	p, _, err := gh.PullRequests.Create(ctx, "acme", "platform", &github.NewPullRequest{
-		Title: github.String("t"), Head: github.String("bot/pg"), Base: github.String("main"), Body: github.String("b"), Draft: github.Bool(true),
+		Title: new("t"), Head: new("bot/pg"), Base: new("main"), Body: new("b"), Draft: new(true),
 	})
 	if err != nil || p.GetNumber() != 1 || p.GetHead().GetSHA() != head || !p.GetDraft() || p.GetMergeableState() != "draft" {
 		t.Fatalf("created %v, %v", p, err)
@@ -35,11 +35,11 @@ func TestAPullRequestsLife(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := gh.Issues.CreateComment(ctx, "acme", "platform", 1, &github.IssueComment{Body: github.String("hello")}); err != nil {
+	if _, _, err := gh.Issues.CreateComment(ctx, "acme", "platform", 1, &github.IssueComment{Body: new("hello")}); err != nil {
 		t.Error(err)
 	}
 	b.Comment(1, "alice", "hi")
-	edit := &github.PullRequest{Title: github.String("t2"), State: github.String("closed")}
+	edit := &github.PullRequest{Title: new("t2"), State: new("closed")}
 	if _, _, err := gh.PullRequests.Edit(ctx, "acme", "platform", 1, edit); err != nil {
 		t.Error(err)
 	}

@@ -78,7 +78,7 @@ func (s *Server) broken(login, branch, old, sha string) (all []string) {
 func (s *Server) unfit(r Rules, fresh []string, sha string) (all []string) {
 	if r.Signatures {
 		var bad []string
-		for _, commit := range strings.Fields(s.git(append([]string{"rev-list"}, fresh...)...)) {
+		for commit := range strings.FieldsSeq(s.git(append([]string{"rev-list"}, fresh...)...)) {
 			if c, ok := s.store.commit(commit); ok && !s.verdict(c).verified {
 				bad = append(bad, commit)
 			}

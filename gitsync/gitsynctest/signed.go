@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func signedByKey(t *testing.T, b Bed) {
 	p := b.Signed(t, signer)
 	first := write("a", "one\n\nThe evidence.\n\nPoolwright-Cluster: one\n", put("x", "1\n"))
 	rs := publish(t, p, movedOnce(t, b, first), write("b", "two", put("y", "1\n")))
-	made := append(rs[0].Commits, rs[1].Commits...)
+	made := slices.Concat(rs[0].Commits, rs[1].Commits)
 	if len(made) != 2 {
 		t.Fatalf("made %v", made)
 	}

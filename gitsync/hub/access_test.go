@@ -61,7 +61,8 @@ func TestRulesThatNobodyKnowsYetAndServersWithoutRules(t *testing.T) {
 	}{
 		"a kind of rule that is new": {
 			says(200, `[{"type":"copilot_code_review","parameters":{"x":[1]}},{"type":"required_signatures"}]`),
-			hub.Access{Protected: true, NeedsSignature: true}, nil,
+			hub.Access{Protected: true, NeedsSignature: true},
+			nil,
 		},
 		"an old server":                 {says(404, message("Not Found")), hub.Access{}, nil},
 		"a plan without rules":          {says(403, message(upgrade)), hub.Access{}, nil},

@@ -59,11 +59,10 @@ func explain(ctx context.Context, err error, doing string, own ...verdict) error
 
 // judge finds the kind of an error of go-github, whose answer it reads: once. An error that has its kind stays as it is.
 func judge(ctx context.Context, err error, own []verdict) error {
-	var f *fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*fault](err); ok {
 		return f // without the url.Error around it
 	}
-	resp := responseOf(err)
+	resp := responseOf(err) //nolint:bodyclose // it is in memory
 	if resp == nil {
 		return unreachable(ctx, withoutURL(err))
 	}
@@ -90,8 +89,7 @@ func responseOf(err error) *http.Response {
 
 // withoutURL leaves the address away that net/http puts before an error.
 func withoutURL(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

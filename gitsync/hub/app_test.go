@@ -158,7 +158,8 @@ func TestC20WhatGoesWrongWithAnAppIsNeverAMissingPullRequest(t *testing.T) {
 		"half a token":           {nil, minting, githubfake.Fault{Half: true}, hub.ErrUnreachable},
 		"minting is limited": {
 			nil, minting,
-			githubfake.Fault{Status: 403, Message: "secondary rate limit", Header: http.Header{"Retry-After": {"60"}}}, hub.ErrLimited,
+			githubfake.Fault{Status: 403, Message: "secondary rate limit", Header: http.Header{"Retry-After": {"60"}}},
+			hub.ErrLimited,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

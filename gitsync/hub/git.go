@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -156,7 +155,7 @@ func decode(b *github.Blob) ([]byte, error) {
 
 // nameOf is git's name of a blob, in digits hexadecimal digits.
 func nameOf(data []byte, digits int) string {
-	var h hash.Hash = sha1.New()
+	h := sha1.New()
 	if digits == 2*sha256.Size {
 		h = sha256.New()
 	}
@@ -169,7 +168,7 @@ func nameOf(data []byte, digits int) string {
 func (c *Client) PutBlob(ctx context.Context, data []byte) (string, error) {
 	doing := "storing a blob"
 	b, _, err := c.gh.Git.CreateBlob(ctx, c.owner, c.name, &github.Blob{
-		Content: github.String(base64.StdEncoding.EncodeToString(data)), Encoding: github.String("base64"),
+		Content: new(base64.StdEncoding.EncodeToString(data)), Encoding: new("base64"),
 	})
 	if err != nil {
 		return "", explain(ctx, err, doing)
@@ -201,13 +200,13 @@ func (c *Client) treeEntry(ctx context.Context, e Entry) (*github.TreeEntry, err
 	if mode == "" {
 		mode = "100644"
 	}
-	t := &github.TreeEntry{Path: &e.Path, Mode: &mode, Type: github.String(kindOfMode(mode))}
+	t := &github.TreeEntry{Path: &e.Path, Mode: &mode, Type: new(kindOfMode(mode))}
 	switch {
 	case e.Gone: // neither a hash nor content is how GitHub is told
 	case e.SHA != "":
 		t.SHA = &e.SHA
 	case utf8.Valid(e.Content) && !strings.ContainsRune(string(e.Content), 0):
-		t.Content = github.String(string(e.Content))
+		t.Content = new(string(e.Content))
 	default:
 		sha, err := c.PutBlob(ctx, e.Content)
 		if err != nil {
@@ -285,5 +284,5 @@ func (c *Client) DeleteBranch(ctx context.Context, branch string) error {
 }
 
 func reference(branch, sha string) *github.Reference {
-	return &github.Reference{Ref: github.String("refs/heads/" + branch), Object: &github.GitObject{SHA: &sha}}
+	return &github.Reference{Ref: new("refs/heads/" + branch), Object: &github.GitObject{SHA: &sha}}
 }

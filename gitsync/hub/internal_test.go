@@ -78,11 +78,11 @@ func TestCacheIsBoundedAndNeverAnswersWithSomethingElse(t *testing.T) {
 			}
 			req := httptest.NewRequest(http.MethodGet, url, nil)
 			tag := fmt.Sprintf("%.1s%d", pages[url], len(pages[url]))
-			a := &answer{Response: &http.Response{StatusCode: 200, Header: http.Header{"Etag": {tag}}}, body: []byte(pages[url])}
+			a := &answer{Response: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Etag": {tag}}}, body: []byte(pages[url])}
 			if c.tag(req) == tag {
-				a = &answer{Response: &http.Response{StatusCode: 304, Header: http.Header{"Etag": {tag}}}}
+				a = &answer{Response: &http.Response{StatusCode: http.StatusNotModified, Header: http.Header{"Etag": {tag}}}}
 			}
-			if got := c.exchange(req, a); got.StatusCode != 200 || string(got.body) != pages[url] {
+			if got := c.exchange(req, a); got.StatusCode != http.StatusOK || string(got.body) != pages[url] {
 				t.Fatalf("%s: %d with %d bytes", url, got.StatusCode, len(got.body))
 			}
 			size := 0
@@ -102,7 +102,7 @@ func TestCacheKeepsNoLargeAnswer(t *testing.T) {
 	req := httptest.NewRequest(http.MethodGet, "http://x/", nil)
 	for size, kept := range map[int]bool{entryLimit: true, entryLimit + 1: false} {
 		c.exchange(req, &answer{
-			Response: &http.Response{StatusCode: 200, Header: http.Header{"Etag": {fmt.Sprint(size)}}}, body: make([]byte, size),
+			Response: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Etag": {fmt.Sprint(size)}}}, body: make([]byte, size),
 		})
 		if got := c.tag(req) == fmt.Sprint(size); got != kept {
 			t.Errorf("%d bytes: kept is %v", size, got)

@@ -108,7 +108,7 @@ func TestC11WhatALimitIsAbout(t *testing.T) {
 				t.Fatal(err)
 			}
 			for kind, call := range ask {
-				err, want := call(), error(hub.ErrLimited)
+				err, want := call(), hub.ErrLimited
 				for _, o := range c.open {
 					if o == kind {
 						want = nil
@@ -140,6 +140,19 @@ func TestC11LimitsWithoutATimeRestLongerEachTime(t *testing.T) {
 	}
 	if got, want := strings.Join(rests, " "), "1m0s 2m0s 4m0s 8m0s 15m0s 15m0s good 1m0s"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestC11OnlyAnAnswerOfALimitStopsCalls: what a good answer says of the budget is no reason to stop, and by no clock but ours.
+func TestC11OnlyAnAnswerOfALimitStopsCalls(t *testing.T) {
+	d := serve(t, answers{
+		"GET " + refPath: says(200, refTo(sha1a), "x-ratelimit-limit", "5000", "x-ratelimit-remaining", "0", "x-ratelimit-reset", "9999999999"),
+	})
+	c := open(t, d.URL, nil)
+	for range 2 {
+		if _, err := c.Head(t.Context(), "main"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -152,7 +152,7 @@ func (c *Client) OpenPull(ctx context.Context, n NewPull) (Pull, error) {
 func (c *Client) EditPull(ctx context.Context, number int, e PullEdit) (Pull, error) {
 	edit := &github.PullRequest{Title: e.Title, Body: e.Body}
 	if e.Close {
-		edit.State = github.String("closed")
+		edit.State = new("closed")
 	}
 	got, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.name, number, edit)
 	return pullAfter(ctx, got, err, "editing pull request "+numbered(number))

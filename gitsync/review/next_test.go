@@ -153,7 +153,7 @@ func TestLaws(t *testing.T) {
 			"C14 no commit is lost with a branch":           step == review.Delete && !disposable(s),
 			"what is barred is not tried again":             step == review.Delete && s.Branch.Barred,
 			"C14 a person's edit in review is not drawn on": step == review.Draw && open && s.Branch.There && s.Branch.Edited,
-			"merging is for who said so":                    step == review.Merge && !(s.Direct && open && ready(s.Branch)),
+			"merging is for who said so":                    step == review.Merge && (!s.Direct || !open || !ready(s.Branch)),
 			"a retargeted pull request is not written to":   open && s.Pull.Retargeted && step != review.Rest && step != review.Tell,
 			"it is said once":                               step == review.Tell && s.Pull.Told,
 			"C22 what was not read is not built on":         s.Pull.Phase == review.MergedPull && !s.Pull.Read && (writes(step) || state != review.Merged),

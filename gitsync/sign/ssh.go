@@ -46,8 +46,7 @@ func readSSH(ctx context.Context, from source) (ssh.Signer, error) {
 		return nil, err
 	}
 	signer, err := ssh.ParsePrivateKey(pem)
-	var locked *ssh.PassphraseMissingError
-	if errors.As(err, &locked) {
+	if _, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok {
 		if len(passphrase) == 0 {
 			return nil, keyError("the SSH key has a passphrase and none is given")
 		}
@@ -57,7 +56,7 @@ func readSSH(ctx context.Context, from source) (ssh.Signer, error) {
 		return nil, keyError("the SSH key cannot be read or its passphrase is wrong")
 	}
 	switch signer.PublicKey().Type() {
-	case ssh.InsecureKeyAlgoDSA:
+	case ssh.InsecureKeyAlgoDSA: //nolint:staticcheck // to refuse it
 		return nil, keyError("an SSH key of type DSA is not accepted any more")
 	case ssh.KeyAlgoRSA:
 		return sha512{signer.(ssh.AlgorithmSigner)}, nil // what the parser returns for RSA is one

@@ -129,8 +129,7 @@ func isForm(contentType string) (form, ok bool) {
 }
 
 func unread(err error) answer {
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return answer{http.StatusRequestEntityTooLarge, "the body is over " + strconv.FormatInt(large.Limit, 10) + " bytes"}
 	}
 	return answer{http.StatusBadRequest, "the body did not arrive whole"}

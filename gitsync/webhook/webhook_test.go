@@ -193,8 +193,15 @@ func TestTwoSecretsHoldWhileOneTakesTheOthersPlace(t *testing.T) {
 		with   string
 		status int
 	}{
-		{[]string{"old"}, "old", 200}, {[]string{"old"}, "new", 401}, {[]string{"old", "new"}, "old", 200}, {[]string{"old", "new"}, "new", 200},
-		{[]string{"new"}, "old", 401}, {[]string{"", "new"}, "new", 200}, {[]string{"", "new"}, "", 401}, {[]string{""}, "", 503}, {nil, "", 503},
+		{[]string{"old"}, "old", 200},
+		{[]string{"old"}, "new", 401},
+		{[]string{"old", "new"}, "old", 200},
+		{[]string{"old", "new"}, "new", 200},
+		{[]string{"new"}, "old", 401},
+		{[]string{"", "new"}, "new", 200},
+		{[]string{"", "new"}, "", 401},
+		{[]string{""}, "", 503},
+		{nil, "", 503},
 	} {
 		held = c.held
 		body := strings.Replace(pushed, `"2"`, `"`+strings.Repeat("2", i+2)+`"`, 1)

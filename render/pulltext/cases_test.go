@@ -136,8 +136,8 @@ func TestE01ALargeChangeStaysBelowTheLimitAndSaysWhatIsCut(t *testing.T) {
 	if !strings.HasSuffix(text.Body, "Poolwright-Facts: "+d.Steps[0].Want.Facts("spec-1")+"\n") {
 		t.Error("the trailers are cut")
 	}
-	fold := text.Body[strings.Index(text.Body, "```diff\n"):]
-	if !strings.HasPrefix(fold, "```diff\ndiff /dev/null b/"+render.ServicesFile+"\n") {
+	_, fold, _ := strings.Cut(text.Body, "```diff\n")
+	if !strings.HasPrefix(fold, "diff /dev/null b/"+render.ServicesFile+"\n") {
 		t.Errorf("the selectors are not what comes first in a diff that is cut: %.80q", fold)
 	}
 }
@@ -181,7 +181,7 @@ func TestE04TheDescriptionSaysHowToDrawItAgain(t *testing.T) {
 	wantAll(t, first.Body, "poolwright 0.4.0", clusters.APIVersion, render.TrailerFacts+": "+d.Steps[0].Want.Facts(d.Spec),
 		d.Commands[0], d.Commands[1], "2026-03-01 12:00:00 UTC")
 	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // an order, not a secret
+		r := rand.New(rand.NewPCG(seed, 1))
 		d.Seen.Answers, d.Seen.Metadata.Instances = shuffled(r, d.Seen.Answers), shuffled(r, d.Seen.Metadata.Instances)
 		d.Declared.Members, d.Declined = shuffled(r, d.Declared.Members), shuffled(r, d.Declined)
 		if diff := cmp.Diff(first, write(t, d)); diff != "" {

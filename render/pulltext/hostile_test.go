@@ -92,8 +92,10 @@ func foreign(c clusters.Cluster, s *stranger) pulltext.Draft {
 		}, Metadata: &discovery.Metadata{State: discovery.MetadataStale, At: noon, Detail: "d " + s.text()}},
 		Checked:  []string{"c " + s.text(), s.text() + "c"},
 		Commands: []string{"x " + s.text(), s.text() + "x"},
-		Before: render.Tree{render.ServicesFile: service(s, "before "), "odd " + s.text(): []byte(s.text()),
-			"base/deployment.yaml": []byte("a: " + s.text())},
+		Before: render.Tree{
+			render.ServicesFile: service(s, "before "), "odd " + s.text(): []byte(s.text()),
+			"base/deployment.yaml": []byte("a: " + s.text()),
+		},
 		After: render.Tree{render.ServicesFile: service(s, "after "), "base/deployment.yaml": []byte("a: b\n" + s.text())},
 	}
 	d.BuiltBefore, d.BuiltAfter = object(s, "A "), object(s, "B ")

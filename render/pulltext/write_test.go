@@ -110,8 +110,10 @@ func drawn(t testing.TB, old clusters.Cluster, d pulltext.Draft) pulltext.Draft 
 		"Each pgbouncer.ini names the endpoint of its own instance.",
 		"No name of an object is claimed twice.",
 	}
-	d.Commands = []string{"poolwright check clusters/example-pg",
-		"poolwright render -f clusters/example-pg/cluster.yaml --declared --out clusters/example-pg && git diff --exit-code"}
+	d.Commands = []string{
+		"poolwright check clusters/example-pg",
+		"poolwright render -f clusters/example-pg/cluster.yaml --declared --out clusters/example-pg && git diff --exit-code",
+	}
 	return d
 }
 
