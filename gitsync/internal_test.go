@@ -215,6 +215,35 @@ func TestC08ReversalsOf(t *testing.T) {
 	}
 }
 
+// TestC08AButtonRevertsAPullRequest: GitHub's button names the pull request, whose commit was squashed.
+func TestC08AButtonRevertsAPullRequest(t *testing.T) {
+	t.Parallel()
+	ours := func(number int) string { return fmt.Sprintf("one: add c (#%d)\n\nText.\n\nP: one\n", number) }
+	button := func(what, number int) string {
+		return fmt.Sprintf("Revert \"one: add c\" (#%d)\n\nReverts acme/fleet#%d\n", number, what)
+	}
+	for says, c := range map[string]struct {
+		log  []string // oldest first
+		want int
+	}{
+		"its pull request is reverted":       {[]string{ours(7), button(7, 8)}, 1},
+		"another one is":                     {[]string{ours(7), button(17, 18)}, 0},
+		"the revert is reverted by a button": {[]string{ours(7), button(7, 8), button(8, 9)}, 0},
+		"the number is only spoken of":       {[]string{ours(7), "x\n\nThis is better than what Reverts acme/fleet#7 says.\n"}, 0},
+	} {
+		var log []Commit
+		for i, m := range c.log {
+			x := Commit{Hash: strings.Repeat(fmt.Sprint(i+1), 40)}
+			x.Subject, x.Body, x.Trailers = splitMessage(m)
+			log = append(log, x)
+		}
+		slices.Reverse(log)
+		if got := ReversalsOf(log, "P", "one"); len(got) != c.want {
+			t.Errorf("%s: %d reversals, want %d", says, len(got), c.want)
+		}
+	}
+}
+
 func TestConversion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ rules, path, content, want string }{

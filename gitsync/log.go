@@ -62,16 +62,21 @@ func newest(commits map[hash]commit, ready []hash) int {
 	return best
 }
 
-// reverts is the sentence git revert writes.
-var reverts = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
+// What people take a commit back with: the sentence that git revert writes, and that of GitHub's button for a pull request, which names
+// its number. The commit of a pull request that was squashed has that number at the end of its subject.
+var (
+	reverts       = regexp.MustCompile(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
+	revertsNumber = regexp.MustCompile(`(?m)^\s*(?:\* )?Reverts [\w.-]+/[\w.-]+#([0-9]+)\s*$`)
+	squashed      = regexp.MustCompile(`\(#([0-9]+)\)$`)
+)
 
 // Reversal is a person's no: By takes back Of.
 type Reversal struct{ By, Of Commit }
 
 // ReversalsOf are the commits that we last made for value (the trailer key=value marks our commits) and that
 // people took back, newest first, down to the first that stands. A commit is taken back by the newest one
-// after it whose body has git's "This reverts commit <sha>" for it; a revert that was itself reverted does
-// not count. A newer commit of ours that stands is the end of the matter. log is newest first.
+// after it whose body has git's "This reverts commit <sha>" for it, or GitHub's "Reverts owner/name#7" for the pull request that it was
+// squashed from; a revert that was itself reverted does not count. A newer commit of ours that stands is the end of the matter. log is newest first.
 func ReversalsOf(log []Commit, key, value string) (found []Reversal) {
 	var standing []Commit // reverts that no newer commit took back
 	for _, c := range log {
@@ -82,7 +87,7 @@ func ReversalsOf(log []Commit, key, value string) (found []Reversal) {
 			return found
 		case ours && v == value:
 			found = append(found, Reversal{By: standing[by], Of: c})
-		case by < 0 && reverts.MatchString(c.Body):
+		case by < 0 && (reverts.MatchString(c.Body) || revertsNumber.MatchString(c.Body)):
 			standing = append(standing, c)
 		}
 	}
@@ -95,5 +100,6 @@ func (c Commit) undoes(other Commit) bool {
 			return true
 		}
 	}
-	return false
+	number := squashed.FindStringSubmatch(other.Subject)
+	return number != nil && slices.ContainsFunc(revertsNumber.FindAllStringSubmatch(c.Body, -1), func(m []string) bool { return m[1] == number[1] })
 }
