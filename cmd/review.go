@@ -34,6 +34,7 @@ type reviewSide struct {
 	at       time.Time  // of the last look
 	drawn    wish       // what was wished last, with the evidence that led to it first
 	order    forge.Wish // of drawn
+	as       occasion   // of order
 	standing forge.Standing
 	declined []int // pull requests that people closed unmerged, oldest first
 	retry    *backoff.ExponentialBackOff
@@ -65,7 +66,7 @@ func (v *reviewSide) open() {
 // turnTo forgets everything when the declaration names another place.
 func (v *reviewSide) turnTo(p place) {
 	if v.place != p {
-		v.place, v.asked, v.standing, v.declined, v.drawn, v.notUntil = p, reviewQuestion{}, forge.Standing{}, nil, wish{}, time.Time{}
+		v.place, v.asked, v.standing, v.declined, v.as, v.notUntil = p, reviewQuestion{}, forge.Standing{}, nil, occasion{}, time.Time{}
 	}
 }
 
@@ -98,17 +99,21 @@ func (r *Reconciler) review(ctx context.Context, d declaration) error {
 	return nil
 }
 
-// wished is what the pull request is to say now. While it is the same, it is drawn with the evidence that led to it first, so
-// that not a byte of it changes; it is made anew when the base has.
+// wished is what the pull request is to say now. While it is the same, not a byte of it changes, and nothing is built or written again;
+// on another base it is drawn with the evidence that led to it first.
 func (r *Reconciler) wished(d declaration) (forge.Wish, bool, error) {
 	v := &r.pulls
 	w, ok, err := wishOn(d, *r.git.base, r.latest.evidence)
 	if err != nil || !ok {
 		return forge.Wish{}, false, err
 	}
-	if w.key() == v.drawn.key() && !w.empty() {
+	as := occasion{d.Spec, r.git.base, w.key(), r.latest.reach().override, len(v.declined)}
+	if as == v.as {
+		return v.order, true, nil
+	}
+	if as.key == v.as.key && !w.empty() {
 		again, ok, err := wishOn(d, *r.git.base, v.drawn.since(r.latest.evidence))
-		if err == nil && ok && again.key() == w.key() {
+		if err == nil && ok && again.key() == as.key {
 			w = again
 		}
 	}
@@ -116,8 +121,17 @@ func (r *Reconciler) wished(d declaration) (forge.Wish, bool, error) {
 	if err != nil {
 		return forge.Wish{}, false, fmt.Errorf("describing the pull request of %s: %w", d.Metadata.Name, err)
 	}
-	v.drawn, v.order = w, order
+	v.as, v.drawn, v.order = as, w, order
 	return order, true, nil
+}
+
+// occasion is everything that an order rests on, but for the evidence that led to it.
+type occasion struct {
+	spec     string
+	base     *gitsync.Base
+	key      string
+	ahead    uint64
+	declined int
 }
 
 // since is the evidence that led to w first, but for what is ahead of Git now.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -16,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/poolwright/poolwright/gitsync/roots"
 )
 
 // httpCarrier speaks smart HTTP, protocol version 0: each message is a request of its own.
@@ -40,7 +40,7 @@ func newHTTPCarrier(l location, auth Auth, ca []byte) (*httpCarrier, error) {
 			return nil, fmt.Errorf("a minted password for %s needs to be minted and dropped", l)
 		}
 	}
-	pool, err := certPool(ca)
+	pool, err := roots.Pool(ca)
 	if err != nil {
 		return nil, err
 	}
@@ -57,21 +57,6 @@ func newHTTPCarrier(l location, auth Auth, ca []byte) (*httpCarrier, error) {
 		base:   l.String(),
 		auth:   auth,
 	}, nil
-}
-
-// certPool is the system's roots and those in ca (PEM); nil means the system's alone.
-func certPool(ca []byte) (*x509.CertPool, error) {
-	if len(ca) == 0 {
-		return nil, nil
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the CA bundle holds no PEM certificate")
-	}
-	return pool, nil
 }
 
 // stayOnHost follows a redirect of a reading request on the same host, like git's http.followRedirects=initial

@@ -3,7 +3,6 @@ package hub
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v66/github"
+
+	"github.com/poolwright/poolwright/gitsync/roots"
 )
 
 // PublicAPI is the API of github.com.
@@ -86,7 +87,7 @@ func dial(o Options) (*github.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := certPool(o.CA)
+	pool, err := roots.Pool(o.CA)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,21 +127,6 @@ func splitRepository(s string) (owner, name string, err error) {
 		return "", "", fmt.Errorf("%q is not owner/name", printable(s))
 	}
 	return m[1], m[2], nil
-}
-
-// certPool is the system's roots and those in ca (PEM); nil means the system's alone.
-func certPool(ca []byte) (*x509.CertPool, error) {
-	if len(ca) == 0 {
-		return nil, nil
-	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
-	if !pool.AppendCertsFromPEM(ca) {
-		return nil, errors.New("the CA bundle holds no PEM certificate")
-	}
-	return pool, nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
