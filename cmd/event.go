@@ -61,6 +61,7 @@ const (
 	ForgeFailed                       // the forge could not be asked; tried again
 	ForgeBack                         // and now it could
 	Heard                             // somebody else told of an event
+	Left                              // the Cluster file is gone from the fleet's repository; this process keeps the cluster no more
 )
 
 var eventNames = [...]string{
@@ -71,7 +72,7 @@ var eventNames = [...]string{
 	Unwritten: "unwritten", Leading: "leading", Standby: "standby",
 	Evicting: "evicting", Evicted: "evicted", Proven: "proven", Unproven: "unproven",
 	Reloaded: "reloaded", Unreloaded: "unreloaded",
-	Reviewed: "reviewed", ForgeFailed: "forge-failed", ForgeBack: "forge-back", Heard: "heard",
+	Reviewed: "reviewed", ForgeFailed: "forge-failed", ForgeBack: "forge-back", Heard: "heard", Left: "left",
 }
 
 func (k EventKind) String() string { return eventNames[k] }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
 	"sync"
 
 	"github.com/poolwright/poolwright/clusters"
@@ -20,26 +18,19 @@ type fleet struct {
 	outside outside
 	say     func(Event)
 	builder build.Builder
+	claims  *claims
 
 	mu    sync.Mutex
 	lanes map[string]*lane
-	keeps map[place]string  // which file keeps a place
-	names map[string]string // and which a cluster, by namespace and name
 	hints map[string]chan hint
 	ctx   context.Context // ends the lanes, after the clusters
-}
-
-// overlaps reports whether two places share files.
-func (p place) overlaps(other place) bool {
-	inside := func(a, b string) bool { return a == b || strings.HasPrefix(a, b+"/") }
-	return p.repository == other.repository && p.branch == other.branch && (inside(p.dir, other.dir) || inside(other.dir, p.dir))
 }
 
 // newFleet is a fleet without clusters. end waits for nobody: it ends the lanes, after the clusters.
 func newFleet(ctx context.Context, world outside, say func(Event)) (f *fleet, end context.CancelFunc) {
 	lanes, end := context.WithCancel(context.WithoutCancel(ctx))
 	return &fleet{
-		outside: world, say: say, lanes: map[string]*lane{}, keeps: map[place]string{}, names: map[string]string{},
+		outside: world, say: say, claims: newClaims(), lanes: map[string]*lane{},
 		hints: map[string]chan hint{}, ctx: lanes,
 	}, end
 }
@@ -65,10 +56,7 @@ func (f *fleet) keep(ctx context.Context, path string, read func() (declaration,
 	declare := func() (declaration, error) {
 		d, err := read()
 		if err == nil {
-			err = f.claim(path, d.place())
-		}
-		if err == nil && f.outside.Kube != nil {
-			err = f.claimName(path, d.Metadata.Namespace+"/"+d.Metadata.Name)
+			err = f.claims.take(path, d, f.outside.Kube != nil)
 		}
 		f.tells(path, d, err)
 		return d, err
@@ -104,13 +92,12 @@ func (f *fleet) tell(h hint) {
 	}
 }
 
-// leave gives up what a file claimed.
+// leave gives up what a file claimed and heard.
 func (f *fleet) leave(path string) {
+	f.claims.leave(path)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.hints, path)
-	maps.DeleteFunc(f.keeps, func(_ place, keeper string) bool { return keeper == path })
-	maps.DeleteFunc(f.names, func(_, keeper string) bool { return keeper == path })
 }
 
 // tells says for the Lease which cluster a file declares.
@@ -122,34 +109,6 @@ func (f *fleet) tells(path string, d declaration, err error) {
 	default:
 		f.outside.Kube.keeps.note(path, d.Metadata.Namespace+"/"+d.Metadata.Name)
 	}
-}
-
-// claim makes a file the keeper of a place, and of no other. The first file
-// that names a place keeps it, with all that is below: two would undo each
-// other's commits for ever.
-func (f *fleet) claim(path string, p place) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for other, keeper := range f.keeps {
-		if keeper != path && other.overlaps(p) {
-			return fmt.Errorf("reading %s: its directory %s overlaps with %s of %s, in the same repository", path, p.dir, other.dir, keeper)
-		}
-	}
-	maps.DeleteFunc(f.keeps, func(other place, keeper string) bool { return keeper == path && other != p })
-	f.keeps[p] = path
-	return nil
-}
-
-// claimName makes a file the keeper of a cluster in Kubernetes, and of no other: two would move the Services to and fro for ever.
-func (f *fleet) claimName(path, name string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if keeper, taken := f.names[name]; taken && keeper != path {
-		return fmt.Errorf("reading %s: it declares cluster %s, as %s does", path, name, keeper)
-	}
-	maps.DeleteFunc(f.names, func(other, keeper string) bool { return keeper == path && other != name })
-	f.names[name] = path
-	return nil
 }
 
 // Read reads a cluster's directory through its lane.

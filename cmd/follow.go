@@ -28,6 +28,8 @@ type follower struct {
 // member is one Cluster file of a fleet.
 type member struct {
 	stop context.CancelFunc
+	left bool          // its file is gone
+	rest chan struct{} // closed when nothing of it is under way any more
 	mu   sync.Mutex
 	spec string // of the file and the fleet's, as parsed last
 	last declaration
@@ -119,23 +121,44 @@ func (w *follower) take(ctx context.Context, of declaredFleet, found gitsync.Fil
 	if kube := w.fleet.outside.Kube; kube != nil && len(w.members) == 0 {
 		kube.keeps.expect(sortedKeys(found))
 	}
-	for name, m := range w.members {
-		if _, there := found[name]; !there {
-			m.stop()
-			delete(w.members, name)
-		}
-	}
+	w.leave(found)
 	for _, name := range sortedKeys(found) {
 		m, begun := w.members[name]
-		if !begun {
-			m = &member{}
-			w.members[name] = m
+		switch {
+		case !begun:
+			w.begin(ctx, of, name, found[name])
+		case !m.left: // else it is begun anew when it has come to rest
+			m.set(of, name, found[name])
 		}
-		m.set(of, name, found[name])
-		if !begun {
-			alone, stop := context.WithCancel(ctx)
-			m.stop = stop
-			w.all.Go(func() { w.fleet.keep(alone, name, m.read) })
+	}
+}
+
+// begin keeps one more cluster.
+func (w *follower) begin(ctx context.Context, of declaredFleet, name string, data []byte) {
+	alone, stop := context.WithCancel(ctx)
+	m := &member{stop: stop, rest: make(chan struct{})}
+	m.set(of, name, data)
+	w.members[name] = m
+	w.all.Go(func() {
+		defer close(m.rest)
+		w.fleet.keep(alone, name, m.read)
+	})
+}
+
+// leave ends with the clusters whose files are gone. One stays a member until it has come to rest: were its file back
+// before, two would be in each other's way.
+func (w *follower) leave(found gitsync.Files) {
+	for _, name := range sortedKeys(w.members) {
+		m := w.members[name]
+		if _, there := found[name]; !there && !m.left {
+			m.left = true
+			m.stop()
+			w.fleet.say(Event{At: w.fleet.outside.Now(), Cluster: name, Kind: Left, Detail: "its Cluster file is gone from the repository; what it rendered stays"})
+		}
+		select {
+		case <-m.rest:
+			delete(w.members, name)
+		default:
 		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/poolwright/poolwright/clusters"
+	"github.com/poolwright/poolwright/gitsync"
 	"github.com/poolwright/poolwright/gitsync/gitserver"
 )
 
@@ -70,10 +71,44 @@ func TestAFleetFollowsItsRepository(t *testing.T) {
 	waitFor(t, heard, func(e Event) bool { return e.Kind == Standing && strings.Contains(e.Cluster, "bad") })
 	commit(map[string]*gitserver.File{"clusters/two/cluster.yaml": nil, "clusters/bad/cluster.yaml": nil, "clusters/four/cluster.yaml": memberFile("four")})
 	w.nudge()
+	waitFor(t, heard, func(e Event) bool { return e.Kind == Left && strings.Contains(e.Cluster, "two") })
 	wantKept(t, f, "clusters/four/cluster.yaml", "clusters/one/cluster.yaml")
 	cancel()
 	all.Wait()
 	wantKept(t, f)
+}
+
+// TestAMemberComesBackWhenItIsAtRest: a file that is back before the cluster has come to rest is not kept twice at once.
+func TestAMemberComesBackWhenItIsAtRest(t *testing.T) {
+	var left int
+	f := &fleet{outside: outside{Now: time.Now}, say: func(Event) { left++ }}
+	w := &follower{fleet: f, members: map[string]*member{}}
+	var stops int
+	m := &member{stop: func() { stops++ }, rest: make(chan struct{})}
+	w.members["two.yaml"] = m
+	for _, step := range []struct {
+		says   string
+		found  gitsync.Files
+		before func()
+		stays  bool
+	}{
+		{says: "its file is there", found: gitsync.Files{"two.yaml": nil}, stays: true},
+		{says: "its file goes", stays: true},
+		{says: "it is still under way", stays: true},
+		{says: "its file is back, and it is still under way", found: gitsync.Files{"two.yaml": nil}, stays: true},
+		{says: "it comes to rest", found: gitsync.Files{"two.yaml": nil}, before: func() { close(m.rest) }},
+	} {
+		if step.before != nil {
+			step.before()
+		}
+		w.leave(step.found)
+		if _, stays := w.members["two.yaml"]; stays != step.stays {
+			t.Errorf("%s: a member is %t, want %t", step.says, stays, step.stays)
+		}
+	}
+	if stops != 1 || left != 1 {
+		t.Errorf("stopped %d times and said %d times, want once", stops, left)
+	}
 }
 
 func waitFor(t *testing.T, heard <-chan Event, is func(Event) bool) {

@@ -47,6 +47,16 @@ func (d declaration) place() place {
 	return place{p.Repository, p.Branch, d.Dir()}
 }
 
+// pull is the branch of the cluster's pull request, in the place of a directory; empty without a forge. A cluster that has
+// a forge closes what is open on its branch, also when it makes no pull request any more.
+func (d declaration) pull() place {
+	p := d.Cluster.Spec.Publish
+	if p.Forge == nil {
+		return place{}
+	}
+	return place{repository: strings.ToLower(p.Forge.API + p.Forge.Repository), dir: p.PullRequest.Branch}
+}
+
 // gitDone is the end of a Git operation.
 type gitDone struct {
 	place     place

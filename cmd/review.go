@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -202,9 +203,9 @@ func reviewText(s forge.Standing) string {
 
 // checksTrouble is why the pull request can never be merged as it is, nil when nothing is known to be in the way.
 func checksTrouble(s forge.Standing) error {
-	if s.State != forge.Proposed || len(s.Checks.Required) == 0 || s.Checks.Started > 0 || s.Checks.Waiting < checksLate {
+	if s.State != forge.Proposed || len(s.Checks.Missing) == 0 || s.Checks.Waiting < checksLate {
 		return nil
 	}
-	return fmt.Errorf("checks not started: pull request #%d waits for %v, and no check has started for %s; hint: commits made with a workflow's own "+
-		"GITHUB_TOKEN start no checks: use a GitHub App or another token", s.Number, s.Checks.Required, s.Checks.Waiting.Round(time.Minute))
+	return fmt.Errorf("checks not started: pull request #%d waits for checks that have not started for %s: %s; hint: commits made with a workflow's own "+
+		"GITHUB_TOKEN start no checks: use a GitHub App or another token", s.Number, s.Checks.Waiting.Round(time.Minute), strings.Join(s.Checks.Missing, ", "))
 }

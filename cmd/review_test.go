@@ -230,14 +230,13 @@ func TestC11AnErrorOfTheForgeIsWaitedOut(t *testing.T) {
 
 // TestC10ChecksThatNeverStartAreToldOf: and it is taken back when they have.
 func TestC10ChecksThatNeverStartAreToldOf(t *testing.T) {
-	waits := forge.Standing{State: forge.Proposed, Number: 7, Checks: forge.ChecksSeen{Required: []string{"render"}, Waiting: 11 * time.Minute}}
-	if err := checksTrouble(waits); err == nil || !strings.Contains(err.Error(), "checks not started") || !strings.Contains(err.Error(), "#7") {
+	waits := forge.Standing{State: forge.Proposed, Number: 7, Checks: forge.ChecksSeen{Required: []string{"lint", "render"}, Missing: []string{"render"}, Waiting: 11 * time.Minute}}
+	if err := checksTrouble(waits); err == nil || !strings.Contains(err.Error(), "checks not started") || !strings.Contains(err.Error(), "#7 waits for checks that have not started for 11m0s: render;") {
 		t.Errorf("the trouble is %v", err)
 	}
 	for says, change := range map[string]func(*forge.Standing){
-		"one has started":        func(s *forge.Standing) { s.Checks.Started = 1 },
+		"it has started":         func(s *forge.Standing) { s.Checks.Missing = nil },
 		"they may start yet":     func(s *forge.Standing) { s.Checks.Waiting = 9 * time.Minute },
-		"none is required":       func(s *forge.Standing) { s.Checks.Required = nil },
 		"there is nothing to do": func(s *forge.Standing) { s.State = forge.Merged },
 	} {
 		s := waits

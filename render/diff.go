@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"go.yaml.in/yaml/v3"
@@ -39,10 +40,26 @@ func Summary(old, changed Tree) string {
 	}
 	slices.SortStableFunc(selectors, func(a, b string) int { return strings.Compare(selectorKey(a), selectorKey(b)) })
 	lines := slices.Concat(selectors, keys, settingLines(settings), files)
-	if len(lines) == 0 {
-		return ""
+	var text strings.Builder
+	for _, line := range lines {
+		text.WriteString(oneLine(line) + "\n")
 	}
-	return strings.Join(lines, "\n") + "\n"
+	return text.String()
+}
+
+// oneLine escapes what is not printable: a value with a line break would write a line of its own, and could look like
+// another change.
+func oneLine(s string) string {
+	var out strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			out.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRune(r)
+		out.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return out.String()
 }
 
 // selectorKey sorts the instance that the Writer selects before the slots that the Reader excludes.
@@ -177,7 +194,7 @@ func objectChanges(file string, before, after []byte) (selectors, rest []string)
 		return nil, []string{file + ": changed, and is no YAML"}
 	}
 	for _, change := range keyChanges(old, changed) {
-		if strings.Contains(change, inSelector) {
+		if key, _, _ := strings.Cut(change, ": "); strings.Contains(key, inSelector) {
 			selectors = append(selectors, change)
 		} else {
 			rest = append(rest, change)

@@ -155,6 +155,28 @@ func TestSummaryOfTheSameIsNothing(t *testing.T) {
 	}
 }
 
+// TestSummaryHasALineForEachChange: what a value says is no change, and no selector.
+func TestSummaryHasALineForEachChange(t *testing.T) {
+	at := func(value string) render.Tree {
+		return render.Tree{"mine.yaml": []byte(fmt.Sprintf("kind: ConfigMap\nmetadata: {name: mine}\ndata: {note: %q}\n", value))}
+	}
+	for _, c := range []struct{ says, value, want string }{
+		{"a line break", "x\nService story-writer selector slot: 1 → 2 !", `ConfigMap mine data note: plain → x\nService story-writer selector slot: 1 → 2 !`},
+		{"what turns the reading direction", "a\u202eb", `ConfigMap mine data note: plain → a\u202eb`},
+		{"a byte that is no text", "a\x00b", `ConfigMap mine data note: plain → a\x00b`},
+	} {
+		if got := render.Summary(at("plain"), at(c.value)); got != c.want+"\n" {
+			t.Errorf("%s: %q, want %q", c.says, got, c.want)
+		}
+	}
+	old, changed := at("plain"), at("a selector b")
+	old["svc.yaml"] = []byte("kind: Service\nmetadata: {name: w}\nspec: {selector: {slot: '1'}}\n")
+	changed["svc.yaml"] = []byte("kind: Service\nmetadata: {name: w}\nspec: {selector: {slot: '2'}}\n")
+	if got, want := render.Summary(old, changed), "Service w selector slot: 1 → 2\nConfigMap mine data note: plain → a selector b\n"; got != want {
+		t.Errorf("got %q, want the selector first: %q", got, want)
+	}
+}
+
 // Each hunk of a unified diff stands, line by line, in both files at the place that its head says.
 func TestUnifiedIsTrue(t *testing.T) {
 	c := load(t, "")

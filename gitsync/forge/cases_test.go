@@ -91,17 +91,26 @@ func TestC09VerifiedForAnApp(t *testing.T) {
 func TestC10ChecksThatNeverStart(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)
-	b.hub.SetRules("main", githubfake.Rules{PullRequest: true, Checks: []string{"render"}})
+	b.hub.SetRules("main", githubfake.Rules{PullRequest: true, Checks: []string{"render", "policy"}})
 	b.files = epoch(2, "b")
-	b.tick()
-	b.now = b.now.Add(10 * time.Minute)
 	s := b.tick()
-	if !slices.Equal(s.Checks.Required, []string{"render"}) || s.Checks.Started != 0 || s.Checks.Waiting != 10*time.Minute {
-		t.Errorf("%+v", s.Checks)
-	}
-	b.hub.SetChecks(s.Head, githubfake.Check{Name: "render", Status: "queued"})
-	if s = b.tick(); s.Checks.Started != 1 || s.Checks.Waiting != 0 {
-		t.Errorf("%+v", s.Checks)
+	b.now = b.now.Add(10 * time.Minute)
+	for _, step := range []struct {
+		says    string
+		checks  []githubfake.Check
+		missing []string
+		waiting time.Duration
+	}{
+		{"none has started", nil, []string{"policy", "render"}, 10 * time.Minute},
+		{"one that nobody requires has", []githubfake.Check{{Name: "lint", Status: "completed", Conclusion: "success"}}, []string{"policy", "render"}, 10 * time.Minute},
+		{"one of the two has", []githubfake.Check{{Name: "render", Status: "queued"}}, []string{"policy"}, 10 * time.Minute},
+		{"both have", []githubfake.Check{{Name: "policy", Status: "queued"}, {Name: "render", Status: "queued"}}, nil, 0},
+	} {
+		b.hub.SetChecks(s.Head, step.checks...)
+		got := b.tick().Checks
+		if !slices.Equal(got.Required, []string{"policy", "render"}) || !slices.Equal(got.Missing, step.missing) || got.Waiting != step.waiting {
+			t.Errorf("%s: %+v", step.says, got)
+		}
 	}
 }
 

@@ -90,9 +90,10 @@ const (
 type ChecksSeen struct {
 	// Required are their names, sorted.
 	Required []string
-	// Started is how many check suites or results there are for the head, of whatever name.
-	Started int
-	// Waiting is how long none of them has started, 0 when one has or none is required.
+	// Missing are those of them that have not started for the head, sorted. A check suite is no sign of one: GitHub
+	// makes an empty one for each App that may check.
+	Missing []string
+	// Waiting is how long one has been missing, 0 when none is.
 	Waiting time.Duration
 }
 

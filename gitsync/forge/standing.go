@@ -83,8 +83,9 @@ func (r *run) watchChecks(ctx context.Context, newest hub.Commit) error {
 	if err != nil {
 		return fmt.Errorf("reading the checks: %w", err)
 	}
-	seen := ChecksSeen{Required: slices.Sorted(slices.Values(access.RequiredChecks)), Started: max(checks.Suites, len(checks.Contexts))}
-	if len(seen.Required) > 0 && seen.Started == 0 {
+	seen := ChecksSeen{Required: slices.Sorted(slices.Values(access.RequiredChecks))}
+	seen.Missing = slices.DeleteFunc(slices.Clone(seen.Required), func(name string) bool { return checks.Contexts[name] != "" })
+	if len(seen.Missing) > 0 {
 		since := newest.Committer.At
 		if r.pull.CreatedAt.After(since) {
 			since = r.pull.CreatedAt
