@@ -63,3 +63,35 @@ func TestARefusedDirectoryStopsNoOther(t *testing.T) {
 		}
 	})
 }
+
+// slow is a remote that draws when it is let.
+type slow struct {
+	*farAway
+	begun, let, over chan struct{}
+}
+
+func (s slow) Publish(_ context.Context, edits []gitsync.Edit) ([]gitsync.Receipt, error) {
+	close(s.begun)
+	<-s.let
+	defer close(s.over)
+	_, err := edits[0].Draw(gitsync.Base{Head: "late"})
+	return make([]gitsync.Receipt, len(edits)), err
+}
+
+// TestAReadThatIsGivenUpHasNothing: also when the lane reads all the same, later.
+func TestAReadThatIsGivenUpHasNothing(t *testing.T) {
+	remote := slow{newFarAway(0), make(chan struct{}), make(chan struct{}), make(chan struct{})}
+	l := newLane(branch{git: remote})
+	go l.run(t.Context())
+	ctx, giveUp := context.WithCancel(t.Context())
+	go func() {
+		<-remote.begun
+		giveUp()
+	}()
+	base, err := l.Read(ctx, "clusters/a")
+	close(remote.let)
+	<-remote.over
+	if !errors.Is(err, errClosing) || base.Head != "" {
+		t.Errorf("got %q, %v, want nothing", base.Head, err)
+	}
+}

@@ -34,12 +34,16 @@ func newLane(b branch) *lane { return &lane{branch: b, edits: make(chan ticket)}
 
 // Read returns dir at the branch's present head. It is an edit with nothing to
 // say: all clusters of a repository read in one request, and ahead of no failover.
-func (l *lane) Read(ctx context.Context, dir string) (base gitsync.Base, err error) {
+func (l *lane) Read(ctx context.Context, dir string) (gitsync.Base, error) {
+	var seen gitsync.Base
 	r := l.Submit(ctx, gitsync.Edit{Dir: dir, Draw: func(b gitsync.Base) ([]gitsync.Change, error) {
-		base = b
+		seen = b
 		return nil, nil
 	}})
-	return base, r.Err
+	if r.Err != nil {
+		return gitsync.Base{}, r.Err // who has given up does not look at what may be written yet
+	}
+	return seen, nil
 }
 
 // Submit publishes one edit, with others when there are some.
